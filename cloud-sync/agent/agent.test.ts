@@ -23,7 +23,7 @@ function assertSame(rig: AgentRig, what = ''): void {
 test('every row arrives once and in order, and is acknowledged', async (t) => {
   const rig = await startRig(t)
   for (const stream of SYNC_STREAMS) rig.source.append(stream, 50)
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   assertSame(rig)
   assert.deepEqual([...rig.hub.keys].length, 1)
   await rig.until(() => rig.agent.status.state === 'in_sync', 'in sync')
@@ -62,7 +62,7 @@ for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
       await rig.round(300_000)
     }
     hub.faultOf = () => null
-    await rig.until(() => rig.isDrained, 'drained', 600, 300_000)
+    await rig.drain(600, 300_000)
     hub.release()
     source.append('telemetry', 10)
     await rig.until(() => rig.isDrained, 'drained again', 200, 300_000)
@@ -111,7 +111,7 @@ test('setting the clock by years in either direction does not stop the sync', as
 
 test('waiting rows are counted when the status is requested, and never reported as 0 while they wait', async (t) => {
   const rig = await startRig(t)
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   const waiting = (status: SyncStatus) =>
     Object.fromEntries(status.streams.map(({ stream, waitingRows }) => [stream, waitingRows]))
   for (const [round, stream] of (['lock_events', 'notes', 'history', 'telemetry', 'entities'] as const).entries()) {

@@ -15,7 +15,7 @@ async function startDrained(t: TestContext): Promise<AgentRig> {
   rig.source.append('lock_events', 5, { group: 'cart-2', day: DAY })
   rig.source.append('telemetry', 20, { group: 'cart-1', day: DAY })
   rig.source.append('telemetry', 20, { group: 'cart-1', day: DAY - DAY_MS })
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   await rig.step('monitor')
   return rig
 }
@@ -42,8 +42,7 @@ test('the agent sends rows that the hub lacks again and compares them once more'
   const rig = await startDrained(t)
   rowsAtHub(rig, 'lock_events').splice(2, 3)
   rowsAtHub(rig, 'telemetry').splice(25, 1)
-  await rig.agent.audit()
-  await rig.step('audit')
+  await rig.audit()
   const { last } = rig.agent.status.audit
   assert.deepEqual(last?.counts.lock_events, { rows: 15, confirmed: 15, resent: 10, extra: 0 })
   assert.deepEqual(last?.counts.gps, { rows: 40, confirmed: 40, resent: 20, extra: 0 })
@@ -58,8 +57,7 @@ test('rows that the hub does not keep after a resend stay unconfirmed', async (t
   rowsAtHub(rig, 'lock_events').splice(0, 1)
   const rows = rowsAtHub(rig, 'lock_events')
   rows.push = () => 0
-  await rig.agent.audit()
-  await rig.step('audit')
+  await rig.audit()
   assert.deepEqual(rig.agent.status.audit.last?.counts.lock_events, {
     rows: 15,
     confirmed: 5,
@@ -72,12 +70,10 @@ test('an audit waits until the backlog has been sent', async (t) => {
   const rig = await startDrained(t)
   rig.source.append('history', 10)
   await rig.step('monitor')
-  await rig.agent.audit()
-  await rig.step('audit')
+  await rig.audit()
   assert.deepEqual([rig.hub.audits.length, rig.agent.status.audit.state], [0, 'wanted'])
-  await rig.until(() => rig.isDrained, 'drained')
-  await rig.step('monitor')
-  await rig.step('audit')
+  await rig.drain()
+  await rig.step('monitor', 'audit')
   assert.ok(rig.hub.audits.length > 0)
 })
 
@@ -86,15 +82,14 @@ test('with an older hub, an audit skips the day of a device that is still sendin
   rig.hub.isOld = true
   rig.source.append('telemetry', 20, { group: 'cart-1', day: DAY })
   rig.source.append('telemetry', 20, { group: 'cart-1', day: DAY - DAY_MS })
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   await rig.step('monitor')
   rig.hub.faultOf = (path) => {
     if (path === 'audit') rig.source.append('telemetry', 1, { group: 'cart-1', day: DAY })
     return null
   }
   rowsAtHub(rig, 'telemetry').splice(0, 1)
-  await rig.agent.audit()
-  await rig.step('audit')
+  await rig.audit()
   const { rows = 0, confirmed = 0, resent } = rig.agent.status.audit.last?.counts.gps ?? {}
   assert.deepEqual([rows, confirmed, resent], [20, 20, 0])
 })
@@ -114,8 +109,7 @@ test('an interrupted audit continues where it stopped', async (t) => {
 
 test('the last audit and a requested audit are known after a restart', async (t) => {
   const rig = await startDrained(t)
-  await rig.agent.audit()
-  await rig.step('audit')
+  await rig.audit()
   const { last } = rig.agent.status.audit
   await rig.agent.audit()
   await rig.restart()
@@ -127,9 +121,8 @@ test('at night the agent compares the newest days once, without a request', asyn
   const clock = new FakeClock(new Date(2026, 4, 1, 4, 30).getTime())
   const rig = await startRig(t, { clock })
   rig.source.append('lock_events', 3, { day: DAY })
-  await rig.until(() => rig.isDrained, 'drained')
-  await rig.step('monitor')
-  await rig.step('audit')
+  await rig.drain()
+  await rig.step('monitor', 'audit')
   assert.equal(rig.agent.status.audit.last?.isEverything, false)
   const asked = rig.hub.audits.length
   await rig.step('audit')
@@ -145,7 +138,7 @@ test('the agent starts no nightly audit while its clock is not set', async (t) =
   clock.isTrusted = false
   const rig = await startRig(t, { clock })
   rig.source.append('lock_events', 3, { day: DAY })
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   await rig.step('audit')
   assert.equal(rig.hub.audits.length, 0)
 })
@@ -188,8 +181,7 @@ test('an audit ends although devices never stop sending', async (t) => {
     return null
   }
   rig.source.append('telemetry', 1, { group: 'cart-2', day: DAY })
-  await rig.agent.audit()
-  await rig.step('audit')
+  await rig.audit()
   assert.equal(rig.agent.status.audit.state, 'idle')
   assert.ok(pushes < 100, `${pushes} pushes`)
 })
@@ -205,8 +197,7 @@ test('rows that were compared before the hub lost them are compared again', asyn
   rig.hub.faultOf = () => null
   await rig.until(() => rig.agent.status.state === 'comparing', 'up again')
   // as when the cursors of the hub went back
-  await rig.agent.audit()
-  await rig.step('audit')
+  await rig.audit()
   assert.ok(rig.hub.audits.slice(2).some(({ kind, day_ms }) => kind === compared?.kind && day_ms === compared.day_ms))
   assert.equal(rowsAtHub(rig, 'telemetry').length, 40)
 })
@@ -247,8 +238,7 @@ test('a requested day is known after a restart', async (t) => {
   await rig.agent.audit({ kind: null, dayMs: DAY - DAY_MS })
   await rig.restart()
   await rig.until(() => rig.agent.status.state === 'in_sync', 'up again')
-  await rig.step('monitor')
-  await rig.step('audit')
+  await rig.step('monitor', 'audit')
   assert.deepEqual(
     rig.hub.audits.map(({ kind, day_ms }) => [kind, day_ms]),
     [['gps', DAY - DAY_MS]],
@@ -259,8 +249,7 @@ test('a group with more rows at the hub is sent again once, because the hub may 
   const rig = await startDrained(t)
   rowsAtHub(rig, 'lock_events').splice(2, 1)
   for (const id of ['a', 'b', 'c']) rowsAtHub(rig, 'lock_events').push({ seq: 0, id, group: 'cart-1', day: DAY })
-  await rig.agent.audit()
-  await rig.step('audit')
+  await rig.audit()
   assert.equal(rowsAtHub(rig, 'lock_events').length, 18)
   assert.deepEqual(rig.agent.status.audit.last?.counts.lock_events, {
     rows: 15,
@@ -269,13 +258,11 @@ test('a group with more rows at the hub is sent again once, because the hub may 
     extra: 3,
   })
   const pushes = rig.hub.pushes.length
-  await rig.agent.audit()
-  await rig.step('audit')
+  await rig.audit()
   assert.equal(rig.hub.pushes.length, pushes, 'not again')
   assert.deepEqual(rig.agent.status.audit.last?.counts.lock_events?.extra, 3)
   rowsAtHub(rig, 'lock_events').splice(3, 1)
-  await rig.agent.audit()
-  await rig.step('audit')
+  await rig.audit()
   assert.equal(rowsAtHub(rig, 'lock_events').length, 18)
 })
 
@@ -291,13 +278,11 @@ test('an erasure cancels a resend in progress, and the rows are compared again',
       yield part
     }
   }
-  await rig.agent.audit()
-  await rig.step('audit')
+  await rig.audit()
   const resent = () => rig.hub.pushes.flatMap(({ parts }) => parts).filter(({ is_resend }) => is_resend === true)
   assert.deepEqual([resent().length, rig.agent.status.audit.state], [0, 'wanted'])
   await rig.until(() => rig.isDrained, 'the note')
-  await rig.step('monitor')
-  await rig.step('audit')
+  await rig.step('monitor', 'audit')
   assert.equal(rowsAtHub(rig, 'telemetry').length, 40)
 })
 
@@ -305,8 +290,7 @@ test('a group that the hub cannot compare stays unconfirmed and does not block t
   const rig = await startDrained(t)
   rig.hub.faultOf = (path, body) =>
     path === 'audit' && (body as Audit).day_ms === DAY - DAY_MS ? { status: 400, code: 'invalid_body' } : null
-  await rig.agent.audit()
-  await rig.step('audit')
+  await rig.audit()
   const { state, unconfirmedRows, last } = rig.agent.status.audit
   assert.deepEqual([state, unconfirmedRows], ['wanted', 20])
   assert.deepEqual(last?.counts.gps, { rows: 40, confirmed: 20, resent: 0, extra: 0 })
@@ -318,7 +302,7 @@ test('a day with missing rows is compared again the next night, before other day
   const rig = await startRig(t, { clock })
   const days = Array.from({ length: 20 }, (_, n) => DAY - (20 + n) * DAY_MS)
   for (const day of days) rig.source.append('lock_events', 2, { day })
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   await rig.step('monitor')
   const rows = rowsAtHub(rig, 'lock_events')
   // the oldest, which is due
@@ -364,7 +348,7 @@ test('rows that a hub lost are restored while devices keep sending, and the sync
   assert.match(explanation, /comparing .* head office/)
   await rig.step('audit')
   rig.hub.faultOf = () => null
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   assert.equal(rowsAtHub(rig, 'telemetry').length, rig.source.rows.telemetry.length)
   assert.deepEqual([rig.agent.status.audit.state, rig.agent.status.state], ['idle', 'in_sync'])
 })
@@ -383,16 +367,14 @@ test('unconfirmed rows are compared again until they are confirmed, also after a
   rows.splice(0, 1)
   const { push } = rows
   rows.push = () => 0
-  await rig.agent.audit()
-  await rig.step('audit')
+  await rig.audit()
   assert.deepEqual([rig.agent.status.state, rig.agent.mayLack], ['comparing', true])
   assert.match(rig.agent.status.explanation, /10 rows are not confirmed/)
   assert.equal(rig.agent.status.audit.unconfirmedRows, 10)
   await rig.restart()
   await rig.until(() => rig.agent.status.state === 'comparing', 'up again')
   assert.equal(rig.agent.mayLack, true)
-  await rig.step('monitor')
-  await rig.step('audit')
+  await rig.step('monitor', 'audit')
   assert.deepEqual([rig.agent.status.state, rig.agent.mayLack], ['comparing', true])
   rows.push = push
   await compareAll(rig)
@@ -407,12 +389,11 @@ test('the sync is not in sync before the whole comparison has ended, even if all
   rows.splice(0, 1)
   const { push } = rows
   rows.push = () => 0
-  await rig.agent.audit()
-  await rig.step('audit')
+  await rig.audit()
   assert.equal(rig.agent.status.audit.unconfirmedRows, 10)
   rows.push = push
   rig.source.append('lock_events', 10, { group: 'cart-1', day: DAY + DAY_MS })
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   const states: string[] = []
   rig.hub.faultOf = (path) => {
     if (path === 'audit') states.push(rig.agent.status.state)
@@ -428,12 +409,11 @@ test('with an older hub, a device that is still sending is compared once it stop
   const rig = await startRig(t)
   rig.hub.isOld = true
   rig.source.append('telemetry', 20, { group: 'cart-1', day: DAY })
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   await rig.step('monitor')
   rowsAtHub(rig, 'telemetry').splice(0, 5)
   keepSending(rig)
-  await rig.agent.audit()
-  await rig.step('audit')
+  await rig.audit()
   assert.equal(rig.agent.status.audit.state, 'wanted')
   assert.equal(rig.agent.mayLack, true)
   rig.hub.faultOf = () => null

@@ -11,7 +11,7 @@ async function startDrained(t: TestContext) {
   const rig = await startRig(t)
   rig.source.append('lock_events', 10)
   rig.source.append('telemetry', 10)
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   return rig
 }
 
@@ -47,10 +47,10 @@ test('a database restored to yesterday continues as a new epoch, detected by the
   rig.source.append('lock_events', 10)
   const yesterday = rig.source.copy()
   rig.source.append('lock_events', 10)
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   // the side file is written with the next thing that is sent
   rig.source.append('telemetry', 1)
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   const { epoch } = rig.source.identity()
   rig.source = yesterday
   await yesterday.claim('links')
@@ -74,7 +74,7 @@ test('without a side file, the response of the hub reveals a restored database',
   // as if the folder had been put back with the database
   const older = rig.source.copy()
   rig.source.append('lock_events', 10)
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   for (const [epoch, stored] of rig.hub.epochs) other.hub.epochs.set(epoch, stored)
   other.source = older
   await other.restart()
@@ -94,7 +94,7 @@ test('the second of two gateways with one identity continues as a new epoch, wit
   rig.source.append('lock_events', 3)
   await rig.until(() => rig.isDrained, 'the one drained')
   clone.source.append('lock_events', 4)
-  await clone.until(() => clone.isDrained, 'the other drained')
+  await clone.drain()
   assert.deepEqual([rig.source.calls.fork, clone.source.calls.fork], [0, 1])
   assert.equal(rig.hub.idsOf(epoch, 'lock_events').length, 13)
   assert.equal(clone.hub.idsOf(clone.source.identity().epoch, 'lock_events').length, 14)
@@ -105,7 +105,7 @@ test('a warning of the hub about two gateways is shown in the status of the gate
   const rig = await startDrained(t)
   rig.hub.warnings = ['two_gateways', 'quarantined']
   rig.source.append('lock_events')
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   const { state, explanation, warnings } = rig.agent.status
   assert.deepEqual([state, warnings], ['two_gateways', ['two_gateways', 'quarantined']])
   assert.match(explanation, /Two gateways send as site links.*Switch one off.*could not read/s)
@@ -124,8 +124,7 @@ test('a hub that lost data gets the lost rows again, and all data is compared', 
   assert.equal(stored.rows.lock_events.length, 11)
   assert.equal(rig.agent.status.audit.state, 'wanted')
   assert.equal(rig.agent.mayLack, true)
-  await rig.step('monitor')
-  await rig.step('audit')
+  await rig.step('monitor', 'audit')
   assert.equal(rig.agent.mayLack, false)
 })
 
@@ -144,7 +143,7 @@ test('the data loss of a hub is on the disk before its cursors, so that a crash 
   for (let n = 0; n < 20 && rig.source.calls.adopt === 0; n++) await rig.round()
   rig.source.adopt = adopt
   await rig.restart()
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   assert.equal(rig.agent.mayLack, true)
   assert.equal(rig.agent.status.state, 'comparing')
 })
@@ -153,9 +152,9 @@ test('a restored gateway is in sync once all its data has been compared', async 
   const rig = await startDrained(t)
   const yesterday = rig.source.copy()
   rig.source.append('lock_events', 10)
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   rig.source.append('telemetry', 1)
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   rig.source = yesterday
   await rig.restart()
   await rig.until(() => yesterday.calls.fork > 0 && rig.isDrained, 'drained as another')
@@ -164,8 +163,7 @@ test('a restored gateway is in sync once all its data has been compared', async 
   await rig.restart()
   await rig.until(() => rig.agent.status.state !== 'connecting', 'up again')
   assert.deepEqual([rig.agent.status.state, rig.agent.mayLack], ['comparing', true])
-  await rig.step('monitor')
-  await rig.step('audit')
+  await rig.step('monitor', 'audit')
   assert.deepEqual([rig.agent.status.state, rig.agent.mayLack], ['in_sync', false])
 })
 

@@ -20,12 +20,10 @@ test('intents arrive in order, each once, also after a restart', async (t) => {
   const rig = await startRig(t)
   await rig.step('link')
   rig.hub.intents = [intent(2), intent(1)]
-  await rig.step('intents')
-  await rig.step('intents')
+  await rig.step('intents', 'intents')
   rig.hub.intents.push(intent(3))
   await rig.restart()
-  await rig.step('link')
-  await rig.step('intents')
+  await rig.step('link', 'intents')
   assert.deepEqual(
     rig.inbox.received.map(({ seq }) => seq),
     [1, 2, 3],
@@ -102,8 +100,7 @@ test('an intent has as much time left at the gateway as at the hub, whatever the
       // while connected, so that no other hello follows
       rig.hub.nowMs = () => rig.clock.nowMs() + aheadMs
       rig.hub.intents = [{ ...intent(seq), expires_at_ms: rig.hub.nowMs() + 120_000 }]
-      await rig.step('latest')
-      await rig.step('intents')
+      await rig.step('latest', 'intents')
       const leftMs = (rig.inbox.received.at(-1)?.expires_at_ms ?? 0) - rig.clock.nowMs()
       // the header Date has no milliseconds
       assert.ok(Math.abs(leftMs - 120_000) < (isOld ? 1001 : 1), `${leftMs} ms left at ${aheadMs}`)

@@ -8,8 +8,7 @@ import { Priorities } from './priorities.ts'
 /** Starts a rig that has sent hello. */
 async function startUp(t: TestContext): Promise<AgentRig> {
   const rig = await startRig(t)
-  await rig.step('link')
-  await rig.step('latest')
+  await rig.step('link', 'latest')
   return rig
 }
 
@@ -66,7 +65,7 @@ test('a request respects the limits of the hub', async (t) => {
   const rig = await startRig(t)
   rig.hub.limits = { ...rig.hub.limits, part_bytes: 2_048, body_bytes: 8_192, parts: 3 }
   for (const stream of ['history', 'lock_events', 'notes'] as const) rig.source.append(stream, 300)
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   for (const { parts } of rig.hub.pushes) {
     assert.ok(parts.length <= 3)
     assert.ok(JSON.stringify(parts).length <= 8_192)
@@ -89,7 +88,7 @@ test('the agent halves a request that is too large, down to one row, and then gr
   const rig = await startUp(t)
   rig.source.append('lock_events', 64)
   refuse(rig, { status: 413 }, (parts) => parts.reduce((sum, { count }) => sum + count, 0) > 5)
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   assert.ok(Math.max(...partsOf(rig, 'lock_events').map(({ count }) => count)) <= 5)
   rig.hub.faultOf = () => null
   for (let n = 0; n < 200; n++) {
@@ -127,7 +126,7 @@ test('a batch rejected three times is reported, retried later and does not stop 
   assert.equal(rig.hub.pushes.length, asked, 'not at once')
   rig.hub.faultOf = () => null
   rig.clock.advance(300_000)
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   await rig.until(() => rig.agent.status.state === 'in_sync', 'well again')
 })
 
@@ -163,7 +162,7 @@ test('a push has no more records than the hub accepts, and a backlog keeps to th
   rig.source.append('history', 1_000)
   await rig.step('link')
   const startedAtMs = rig.clock.monotonicMs()
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   const counts = rig.hub.pushes.map(({ parts }) => parts.reduce((sum, { count }) => sum + count, 0))
   assert.ok(Math.max(...counts) <= 50, `${counts}`)
   const seconds = (rig.clock.monotonicMs() - startedAtMs) / 1000
@@ -175,7 +174,7 @@ test('the agent makes requests smaller after one that took too long', async (t) 
   const rig = await startRig(t, { timeoutMs: 80 })
   rig.source.append('lock_events', 64)
   refuse(rig, 'hang', (parts) => parts.reduce((sum, { count }) => sum + count, 0) > 20)
-  await rig.until(() => rig.isDrained, 'drained', 100, 300_000)
+  await rig.drain(100, 300_000)
   assert.equal(rig.agent.failures.get('timeout') > 0, true)
 })
 
@@ -190,7 +189,7 @@ test('the agent obeys Retry-After', async (t) => {
     rig.clock.advance(39_900)
     for (const name of ['link', 'events', 'latest', 'telemetry'] as const) await rig.step(name)
     assert.equal(rig.hub.pushes.length + rig.hub.hellos.length, before, `${status}`)
-    await rig.until(() => rig.isDrained, 'drained', 100)
+    await rig.drain(100)
   }
 })
 
@@ -206,7 +205,7 @@ test('after a hub rejects the key, the agent retries rarely and reports the reje
   assert.match(rig.agent.status.explanation, /does not accept this gateway.*revoked_site_key.*CARTBARN_UPSTREAM_KEY/)
   rig.hub.faultOf = () => null
   rig.source.append('notes')
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
 })
 
 test('an unreachable hub is retried at growing random intervals, and all lanes wait', async (t) => {
@@ -236,7 +235,7 @@ test('after a long hub failure, live data goes immediately, the backlog at some 
   await rig.until(() => rig.source.cursors().lock_events.seq > 0, 'events')
   assert.equal(rig.source.cursors().history.seq, 0)
   const backAtMs = rig.clock.monotonicMs()
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   assert.ok(rig.clock.monotonicMs() - backAtMs <= 61_000)
 })
 
@@ -293,15 +292,14 @@ test('readings with old timestamps are not a backlog while the hub keeps up', as
   // all of them are dated 1970
   rig.source.append('telemetry', 50)
   await rig.step('monitor')
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   for (let second = 0; second < 90; second++) {
     rig.source.append('telemetry', 1)
     await rig.round(1_000)
     await rig.step('monitor')
     assert.equal(rig.agent.status.state, 'in_sync')
   }
-  await rig.agent.audit()
-  await rig.step('audit')
+  await rig.audit()
   assert.equal(rig.agent.status.audit.state, 'idle')
   rig.hub.faultOf = (path) => (path === 'push' ? { status: 429 } : null)
   for (let second = 0; second < 60; second++) {

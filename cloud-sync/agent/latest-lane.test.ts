@@ -17,8 +17,7 @@ test('after the first report only changed states are sent, at most once per inte
   const rig = await startRig(t)
   rig.states.set('cart-1')
   rig.states.set('cart-2')
-  await rig.step('link')
-  await rig.step('latest')
+  await rig.step('link', 'latest')
   rig.states.set('cart-2', { speed: 3 })
   await rig.step('latest')
   assert.equal(rig.hub.latest.length, 1)
@@ -33,8 +32,7 @@ test('after the first report only changed states are sent, at most once per inte
 
 test('a gateway without changes reports twice a minute, with its backlog', async (t) => {
   const rig = await startRig(t)
-  await rig.step('link')
-  await rig.step('latest')
+  await rig.step('link', 'latest')
   rig.source.append('history', 7)
   await rig.step('monitor')
   rig.clock.advance(30_000)
@@ -48,20 +46,18 @@ test('a gateway without changes reports twice a minute, with its backlog', async
 test('the agent reports to the hub that acknowledged rows are not yet confirmed', async (t) => {
   const rig = await startRig(t)
   rig.source.append('lock_events', 3)
-  await rig.until(() => rig.isDrained, 'drained')
+  await rig.drain()
   await rig.agent.audit()
   await rig.until(() => rig.hub.latest.at(-1)?.backlog.unconfirmed_rows === null, 'the backlog is reported')
   assert.equal(rig.hub.latest.at(-1)?.backlog.acked?.lock_events, rig.source.ends().lock_events)
-  await rig.step('monitor')
-  await rig.step('audit')
+  await rig.step('monitor', 'audit')
   await rig.until(() => rig.hub.latest.at(-1)?.backlog.unconfirmed_rows === 0, 'the backlog is reported again')
 })
 
 test('states that could not be sent are sent when the link is up again', async (t) => {
   const rig = await startRig(t)
   rig.states.set('cart-1')
-  await rig.step('link')
-  await rig.step('latest')
+  await rig.step('link', 'latest')
   rig.clock.advance(1_000)
   rig.states.set('cart-1', { speed: 9 })
   rig.hub.faultOf = () => 'cut_before'

@@ -5,8 +5,8 @@ import type { Database, Sql } from '#hub/store/database/database.ts'
 import { putLatest } from '#hub/store/latest.ts'
 import { insertSegment } from '#hub/store/telemetry/segments.ts'
 import { ANY_DATABASE } from '#hub/testing/databases.ts'
+import { gpsRun } from '#hub/testing/telemetry.ts'
 import { createLog } from '#shared/log.ts'
-import { GPS } from '#shared/telemetry/records.ts'
 import { encodeRuns } from '#shared/telemetry/runs.ts'
 import { SetClock } from '#shared/testing/clocks.ts'
 import { DAY_MS } from '#shared/time.ts'
@@ -24,25 +24,20 @@ describe('the compaction of segments into blocks', () => {
 
   let seq = 0
   const addRows = (siteId: string, count: number) => {
-    const records = GPS.allocate(count)
-    for (let i = 0; i < count; i++) records.atMs[i] = ++seq
-    const body = encodeRuns([{ hardwareId: 'cart-1', stream: 'gps', records }])
+    const times = Array.from({ length: count }, () => ++seq)
+    const body = encodeRuns([gpsRun('cart-1', times)])
     const segment = { epoch: 'e', from: seq - count, to: seq, rows: count, firstMs: 0, lastMs: seq, body }
     return insertSegment(database, siteId, segment, clock.nowMs())
   }
   const setDevices = (siteId: string, count: number) => {
-    const states = Array.from({ length: count }, (_, i) => ({
-      hardwareId: `cart-${i}`,
-      body: '{}',
-      cartReport: null,
-    }))
+    const states = Array.from({ length: count }, (_, i) => {
+      return { hardwareId: `cart-${i}`, body: '{}', cartReport: null }
+    })
     return putLatest(database, siteId, clock.nowMs(), states)
   }
   const segmentsOf = async (siteId: string) => {
-    const row = await database.get<{ count: number }>('SELECT COUNT(*) AS count FROM segment WHERE site_id = $1', [
-      siteId,
-    ])
-    return row?.count
+    const sql = 'SELECT COUNT(*) AS count FROM segment WHERE site_id = $1'
+    return (await database.get<{ count: number }>(sql, [siteId]))?.count
   }
 
   test('scales with the number of devices of a site, which it counts only once per compaction', async () => {
@@ -67,10 +62,8 @@ describe('the compaction of segments into blocks', () => {
       await addRows(siteId, rows)
     for (let i = 0; i < 3; i++) await compaction.run()
     assert.deepEqual([await segmentsOf(few), await segmentsOf(site), await segmentsOf(fresh)], [1, 1, 0])
-    assert.deepEqual(
-      counted.map((siteIds) => siteIds.sort()),
-      [[site, fresh].sort()],
-    )
+    for (const siteIds of counted) siteIds.sort()
+    assert.deepEqual(counted, [[site, fresh].sort()])
     await addRows(site, 1)
     await compaction.run()
     assert.equal(await segmentsOf(site), 0)

@@ -4,7 +4,8 @@ import { PostgresDatabase } from '#hub/store/database/postgres.ts'
 import { schemaStatements } from '#hub/store/database/schema.ts'
 import { whyNoPostgres } from '#hub/testing/databases.ts'
 import { HUB_CONFIG } from '#hub/testing/open-hub.ts'
-import { rowsContent, SiteClient } from '#hub/testing/site-client.ts'
+import { sentLockEvent } from '#hub/testing/reported.ts'
+import { SiteClient } from '#hub/testing/site-client.ts'
 import { type PostgresServer, startPostgres } from '#hub/testing/start-postgres.ts'
 import { createLog } from '#shared/log.ts'
 import { eventually } from '#shared/testing/eventually.ts'
@@ -45,7 +46,7 @@ describe('two hubs over a PostgreSQL that is replaced while they run', { skip: w
     const headers = { 'X-API-Key': HUB_CONFIG.adminApiKey ?? '' }
     let answer: Response | undefined
     await eventually(async () => {
-      answer = await hub.app.request(`/sites/${site.siteId}`, { headers })
+      answer = await hub.app.request(site.path, { headers })
       return answer.status === 200
     }, 'an answer')
     return siteSchema.parse(await answer?.json())
@@ -61,19 +62,7 @@ describe('two hubs over a PostgreSQL that is replaced while they run', { skip: w
   let seq = 0
   const pushOne = async () => {
     seq++
-    const row = {
-      seq,
-      event_id: `event-${seq}`,
-      hardware_id: 'cart-1',
-      event: 'locked',
-      source: 'command',
-      at_ms: seq,
-      code: null,
-      command_id: null,
-      metadata: null,
-    }
-    const answer = await site.push(site.part('lock_events', rowsContent([row])))
-    assert.equal(answer.status, 200)
+    assert.equal((await site.pushRows('lock_events', [sentLockEvent(seq)])).status, 200)
   }
 
   test('report that they are comparing when the server lacks acknowledged rows', async () => {
@@ -96,14 +85,8 @@ describe('two hubs over a PostgreSQL that is replaced while they run', { skip: w
       assert.equal(unconfirmed_rows, null)
     }
     // it had acknowledged more than exists, and is refused until it has compared
-    assert.equal(
-      (
-        await site.latest({
-          backlog: { ...WELL.backlog, acked: { lock_events: site.cursors.lock_events.seq } },
-        })
-      ).status,
-      409,
-    )
+    const backlog = { ...WELL.backlog, acked: { lock_events: site.cursors.lock_events.seq } }
+    assert.equal((await site.latest({ backlog })).status, 409)
     await statesAre('comparing')
     await site.hello()
     await statesAre('comparing')

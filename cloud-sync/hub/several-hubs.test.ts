@@ -6,15 +6,16 @@ import { PostgresDatabase } from '#hub/store/database/postgres.ts'
 import { compactSegments } from '#hub/store/telemetry/compactor.ts'
 import { readTelemetry } from '#hub/store/telemetry/reader.ts'
 import { sharedPostgres, whyNoPostgres } from '#hub/testing/databases.ts'
+import { sentLockEvent } from '#hub/testing/reported.ts'
 import { type HubProcess, runHub } from '#hub/testing/run-hub.ts'
 import { rowsContent, runsContent, SiteClient } from '#hub/testing/site-client.ts'
+import { EVER, gpsRun } from '#hub/testing/telemetry.ts'
 import { createLog } from '#shared/log.ts'
 import { GPS } from '#shared/telemetry/records.ts'
 import { systemClock } from '#shared/time.ts'
 import type { SyncPart } from '#shared/wire/replication/sync.ts'
 
 const HUBS = 2
-const EVER = { fromMs: 0, toMs: 8_000_000_000_000 }
 
 describe('several hubs over one PostgreSQL', { skip: whyNoPostgres() }, () => {
   const hubs: HubProcess[] = []
@@ -54,16 +55,13 @@ describe('several hubs over one PostgreSQL', { skip: whyNoPostgres() }, () => {
           let before: { events: SyncPart; telemetry: SyncPart } | undefined
           let seq = 0
           for (const size of sizes) {
-            const rows = Array.from({ length: size }, (_, i) => event(seq + i + 1))
-            const records = GPS.allocate(size)
-            for (let i = 0; i < size; i++) records.atMs[i] = seq + i + 1
+            const seqs = Array.from({ length: size }, (_, i) => seq + i + 1)
+            const events = rowsContent(seqs.map((each) => sentLockEvent(each)))
+            const telemetry = runsContent([gpsRun('cart-1', seqs)])
             seq += size
             before = {
-              events: first.part('lock_events', rowsContent(rows), { to: seq, before: before?.events }),
-              telemetry: first.part('telemetry', runsContent([{ hardwareId: 'cart-1', stream: 'gps', records }]), {
-                to: seq,
-                before: before?.telemetry,
-              }),
+              events: first.part('lock_events', events, { to: seq, before: before?.events }),
+              telemetry: first.part('telemetry', telemetry, { to: seq, before: before?.telemetry }),
             }
             parts.push(before)
           }
@@ -108,17 +106,3 @@ describe('several hubs over one PostgreSQL', { skip: whyNoPostgres() }, () => {
     )
   })
 })
-
-function event(seq: number) {
-  return {
-    seq,
-    event_id: `event-${seq}`,
-    hardware_id: 'cart-1',
-    event: 'locked',
-    source: 'command',
-    at_ms: seq,
-    code: null,
-    command_id: null,
-    metadata: null,
-  }
-}

@@ -141,9 +141,22 @@ export class AgentRig {
     throw new Error(`not within ${rounds} rounds: ${what}: ${JSON.stringify(this.agent.status)}`)
   }
 
-  /** Runs one step of a loop by name. */
-  step(name: keyof SyncAgent['loops']): Promise<number> {
-    return this.agent.loops[name].runOnce()
+  /** Runs rounds until the hub has acknowledged everything. */
+  drain(rounds?: number, mostMs?: number): Promise<void> {
+    return this.until(() => this.isDrained, 'drained', rounds, mostMs)
+  }
+
+  /** Runs one step of each of these loops; returns the pause that the last one requests. */
+  async step(...names: (keyof SyncAgent['loops'])[]): Promise<number> {
+    let pauseMs = 0
+    for (const name of names) pauseMs = await this.agent.loops[name].runOnce()
+    return pauseMs
+  }
+
+  /** Requests an audit of everything and runs it. */
+  async audit(): Promise<void> {
+    await this.agent.audit()
+    await this.step('audit')
   }
 
   /** True if the hub has acknowledged everything. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { describeHubSettings } from '#hub/config.ts'
 import { ANY_DATABASE } from '#hub/testing/databases.ts'
-import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { People } from '#hub/testing/people.ts'
+import { openHub } from '#hub/testing/open-hub.ts'
+import { hubScene } from '#hub/testing/scene.ts'
 import { tourOf } from '#shared/http/docs/tour.ts'
 import type { OpenApiDocument, Operation } from '#shared/http/openapi.ts'
 import type { JsonSchema } from '#shared/http/openapi-schemas.ts'
@@ -12,21 +12,16 @@ import { chaptersOf, endpointFaults, undefinedNames } from '#shared/testing/endp
 import { TOUR } from './docs-content.ts'
 import { TAGS } from './tags.ts'
 
-let hub: TestHub
-let people: People
+const { hub, people } = hubScene()
 let document: OpenApiDocument
 let operations: (Operation & { method: string; path: string })[]
 
 before(async () => {
-  hub = await openHub(ANY_DATABASE)
-  people = new People(hub)
-  document = (await people.request('GET', '/openapi.json', { key: null })).body
+  document = await people.get('/openapi.json', { key: null })
   operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) => ({ ...one, method: method.toUpperCase(), path })),
   )
 })
-
-after(() => hub.stop())
 
 test('operations have unique names, documented tags and described parameters', () => {
   const ids = operations.map(({ operationId }) => operationId)
@@ -47,9 +42,10 @@ test('operations have unique names, documented tags and described parameters', (
 test('every endpoint has a scenario test, a line in docs/api-hub.md and the chapter of its noun', () => {
   const hubFolder = new URL('../', import.meta.url)
   const files = readdirSync(hubFolder, { encoding: 'utf8', recursive: true })
+  // they name the path of a site by its gateway
   const tests = files
     .filter((file) => file.endsWith('.test.ts'))
-    .map((file) => readFileSync(new URL(file, hubFolder), 'utf8'))
+    .map((file) => readFileSync(new URL(file, hubFolder), 'utf8').replaceAll(/\$\{\w+\.path\}/g, '/sites/x'))
   const page = chaptersOf(new URL('../../docs/api-hub.md', hubFolder))
   assert.deepEqual(endpointFaults({ document, tags: TAGS, tests, page }), [])
 })
@@ -137,7 +133,7 @@ test('each step of the tour works on a new hub, in order', async () => {
 })
 
 test('an unknown path gets 404, an unknown method 405, and HEAD works like GET', async () => {
-  assert.equal((await people.request('GET', '/nothing')).body.code, 'not_found')
+  assert.equal((await people.get('/nothing')).code, 'not_found')
   const wrong = await people.request('PUT', '/sites')
   assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'GET, HEAD, POST'])
   assert.equal((await people.request('HEAD', '/sites')).status, 200)
@@ -152,5 +148,5 @@ test('health responds 503 while the database is stopped', async () => {
   } finally {
     await other.stop()
   }
-  assert.deepEqual((await people.request('GET', '/health', { key: null })).body.status, 'ok')
+  assert.deepEqual((await people.get('/health', { key: null })).status, 'ok')
 })

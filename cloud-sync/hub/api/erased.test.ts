@@ -1,47 +1,22 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { schemaStatements } from '#hub/store/database/schema.ts'
 import { compactSegments } from '#hub/store/telemetry/compactor.ts'
 import { readTelemetry } from '#hub/store/telemetry/reader.ts'
 import { type DatabaseKind, LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
-import { blocksContent, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
-import { RowHashSum } from '#shared/sync-hash.ts'
-import { encodeBlock } from '#shared/telemetry/block.ts'
-import { addRecords } from '#shared/telemetry/record-sum.ts'
-import { BATTERY, GPS, type GpsRecords } from '#shared/telemetry/records.ts'
+import { REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
+import { reportedDevice, sentLockEvent } from '#hub/testing/reported.ts'
+import { hubScene } from '#hub/testing/scene.ts'
+import { rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { batteryRun, EVER, gpsAt, gpsBlock, gpsRun, sumOf } from '#hub/testing/telemetry.ts'
+import { BATTERY, GPS } from '#shared/telemetry/records.ts'
 import type { TelemetryRun } from '#shared/telemetry/runs.ts'
 import { DAY_MS } from '#shared/time.ts'
 
 const DAY = Date.UTC(2026, 4, 1)
-const EVER = { fromMs: 0, toMs: 8_000_000_000_000 }
 const REAL = 365_000_000
 const FORGED = 100_000_000
-
-function gpsAt(times: readonly number[], latE7 = REAL): GpsRecords {
-  const records = GPS.allocate(times.length)
-  for (const [i, timeMs] of times.entries()) {
-    records.atMs[i] = timeMs
-    records.latE7[i] = latE7
-  }
-  return records
-}
-
-function gpsRun(hardwareId: string, times: readonly number[], latE7 = REAL): TelemetryRun {
-  return { hardwareId, stream: 'gps', records: gpsAt(times, latE7) }
-}
-
-function batteryRun(hardwareId: string, times: readonly number[]): TelemetryRun {
-  const records = BATTERY.allocate(times.length)
-  for (const [i, timeMs] of times.entries()) records.atMs[i] = timeMs
-  return { hardwareId, stream: 'battery', records }
-}
-
-function gpsBlock(hardwareId: string, times: readonly number[]) {
-  return { hardwareId, block: encodeBlock(GPS, gpsAt(times)), count: times.length }
-}
 
 function eraseNote(id: string, fields: Record<string, unknown> = {}, at_ms = DAY) {
   const body = {
@@ -54,27 +29,7 @@ function eraseNote(id: string, fields: Record<string, unknown> = {}, at_ms = DAY
   return { seq: 1, note_id: id, kind: 'erase', at_ms, body }
 }
 
-const device = (id: string, fields: Record<string, unknown> = {}) => ({
-  hardware_id: id,
-  short_id: `s-${id}`,
-  device_type: 'teebox',
-  name: null,
-  cart: null,
-  attributes: {},
-  is_online: true,
-  group_id: null,
-  created_at: '2026-01-01T00:00:00.000Z',
-  updated_at: '2026-05-01T00:00:00.000Z',
-  ...fields,
-})
-
 const seconds = (...list: number[]) => list.map((each) => DAY + each * 1000)
-
-function sumOf(records: GpsRecords) {
-  const sum = new RowHashSum()
-  addRecords(sum, GPS, records)
-  return { count: sum.count, sum: sum.toString() }
-}
 
 /** Returns the whole content of the database as one text. */
 async function everything({ hub }: TestHub): Promise<string> {
@@ -93,13 +48,7 @@ for (const kind of LONG_SUITE_KINDS) describeErased(kind)
 
 function describeErased(kind: DatabaseKind): void {
   describe(`data that a site erased, at a hub on ${kind.name}`, { skip: kind.skip }, () => {
-    let hub: TestHub
-    let people: People
-    before(async () => {
-      hub = await openHub(kind)
-      people = new People(hub)
-    })
-    after(() => hub?.stop())
+    const { hub, people } = hubScene(kind)
 
     const gps = (site: SiteClient, id = 'cart-1') =>
       readTelemetry(hub.hub.database, GPS, { siteId: site.siteId, hardwareId: id }, EVER)
@@ -114,21 +63,18 @@ function describeErased(kind: DatabaseKind): void {
       assert.equal(status, 200, JSON.stringify(body))
     }
     const list = async (site: SiteClient) => {
-      const { status, body } = await people.request('GET', `/sites/${site.siteId}/erased`)
+      const { status, body } = await people.request('GET', `${site.path}/erased`)
       assert.equal(status, 200)
       return body.erased
     }
     const restore = async (site: SiteClient, since: number, more = {}) => {
-      const { status, body } = await people.request('POST', `/sites/${site.siteId}/erased/restore`, {
+      const { status, body } = await people.request('POST', `${site.path}/erased/restore`, {
         body: { since: new Date(since).toISOString(), ...more },
       })
       assert.equal(status, 200, JSON.stringify(body))
       return body
     }
-    const rows = async (site: SiteClient, table: string) => {
-      const sql = `SELECT COUNT(*) AS count FROM ${table} WHERE site_id = $1`
-      return (await hub.hub.database.get<{ count: number }>(sql, [site.siteId]))?.count
-    }
+    const rows = (site: SiteClient, table: string) => hub.count(site, table)
 
     test('is in no response and no audit, and can be restored, from blocks and from segments', async () => {
       const site = await hub.site()
@@ -136,14 +82,14 @@ function describeErased(kind: DatabaseKind): void {
       await send(site, 'telemetry', [gpsRun('cart-1', seconds(1, 2)), batteryRun('cart-1', seconds(1))])
       await compactSegments(hub.hub.database, site.siteId, 0)
       await send(site, 'telemetry', [gpsRun('cart-1', seconds(3)), gpsRun('cart-2', seconds(3))])
-      await site.push(site.part('history', blocksContent([gpsBlock('cart-1', seconds(-9, -8))])))
-      await site.latest({ is_complete: true, devices: [device('cart-1'), device('cart-2')] })
+      await site.pushBlocks([gpsBlock('cart-1', seconds(-9, -8))])
+      await site.latest({ is_complete: true, devices: [reportedDevice('cart-1'), reportedDevice('cart-2')] })
       await send(site, 'notes', [eraseNote('e1')])
-      await site.latest({ is_complete: true, devices: [device('cart-2')], at_ms: Date.now() + 1 })
+      await site.latest({ is_complete: true, devices: [reportedDevice('cart-2')], at_ms: Date.now() + 1 })
 
       assert.deepEqual([await times(site), await battery(site)], [[], []])
       assert.deepEqual(await times(site, 'cart-2'), seconds(3))
-      const path = `/sites/${site.siteId}/devices/cart-1`
+      const path = `${site.path}/devices/cart-1`
       assert.equal((await people.request('GET', path)).status, 404)
       const groups = [{ group: 'cart-2', ...sumOf(gpsAt(seconds(3))) }]
       assert.deepEqual((await site.audit('gps', DAY, groups)).body, { resend: [], extra: [] })
@@ -160,8 +106,8 @@ function describeErased(kind: DatabaseKind): void {
       assert.deepEqual(await restore(site, since), { success: true, devices: 1, records: 6 })
       assert.deepEqual(await times(site), seconds(-9, -8, 1, 2, 3))
       assert.deepEqual(await battery(site), seconds(1))
-      assert.equal((await people.request('GET', path)).body.is_online, false)
-      assert.equal((await people.request('GET', `${path}/gps?limit=9`)).body.length, 5)
+      assert.equal((await people.get(path)).is_online, false)
+      assert.equal((await people.get(`${path}/gps?limit=9`)).length, 5)
       assert.deepEqual(await list(site), [])
       assert.deepEqual(await restore(site, since), { success: true, devices: 0, records: 0 })
       assert.deepEqual([await rows(site, 'erased_block'), await rows(site, 'erased_device')], [0, 0])
@@ -170,9 +116,9 @@ function describeErased(kind: DatabaseKind): void {
     test('stays archived when the gateway compares, reports its devices or sends the note again', async () => {
       const site = await hub.site()
       await send(site, 'telemetry', [gpsRun('cart-1', seconds(1, 2, 3)), gpsRun('cart-2', seconds(1))])
-      await site.latest({ is_complete: true, devices: [device('cart-1'), device('cart-2')] })
+      await site.latest({ is_complete: true, devices: [reportedDevice('cart-1'), reportedDevice('cart-2')] })
       await send(site, 'notes', [eraseNote('e1', { telemetry_through: 1000 })])
-      await site.latest({ is_complete: true, devices: [device('cart-2')], at_ms: Date.now() + 1 })
+      await site.latest({ is_complete: true, devices: [reportedDevice('cart-2')], at_ms: Date.now() + 1 })
       await restore(site, 0)
       // the gateway has the device again, and a record of that day
       const groups = [
@@ -187,19 +133,17 @@ function describeErased(kind: DatabaseKind): void {
       for (let night = 0; night < 3; night++) {
         const { body } = await site.audit('gps', DAY, groups)
         assert.deepEqual(body, { resend: [], extra: [{ group: 'cart-1', count: 3 }] }, `night ${night}`)
-        await site.latest({ is_complete: true, devices: [device('cart-2')], at_ms: Date.now() + night + 2 })
+        await site.latest({ is_complete: true, devices: [reportedDevice('cart-2')], at_ms: Date.now() + night + 2 })
       }
-      const fork = site.restarted()
-      fork.epoch = randomBytes(16).toString('hex')
-      await fork.hello({ forked_from: { epoch: site.epoch, reason: 'restored from a backup' } })
-      await fork.push(fork.part('notes', rowsContent([eraseNote('e1')])))
+      const fork = await site.forked()
+      await fork.pushRows('notes', [eraseNote('e1')])
       assert.deepEqual(await times(site), seconds(1, 2, 3, 9))
-      const path = `/sites/${site.siteId}/devices/cart-1`
-      assert.equal((await people.request('GET', path)).body.is_online, false)
+      const path = `${site.path}/devices/cart-1`
+      assert.equal((await people.get(path)).is_online, false)
       // until its gateway has the device again; when that deletes it, it is gone again
-      await site.latest({ devices: [device('cart-1')], at_ms: Date.now() + 10 })
-      assert.equal((await people.request('GET', path)).body.is_online, true)
-      await site.latest({ is_complete: true, devices: [device('cart-2')], at_ms: Date.now() + 11 })
+      await site.latest({ devices: [reportedDevice('cart-1')], at_ms: Date.now() + 10 })
+      assert.equal((await people.get(path)).is_online, true)
+      await site.latest({ is_complete: true, devices: [reportedDevice('cart-2')], at_ms: Date.now() + 11 })
       assert.equal((await people.request('GET', path)).status, 404)
     })
 
@@ -224,7 +168,7 @@ function describeErased(kind: DatabaseKind): void {
     test('can be restored for some devices from a given time on, including rows around the note', async () => {
       const site = await hub.site()
       const blocks = ['cart-1', 'cart-2', 'cart-3'].map((id) => gpsBlock(id, seconds(1, 2, 3, 4)))
-      await site.push(site.part('history', blocksContent(blocks)))
+      await site.pushBlocks(blocks)
       await send(site, 'notes', [eraseNote('e1')])
       hub.clock.aheadMs += 10_000
       const since = hub.clock.nowMs()
@@ -249,7 +193,7 @@ function describeErased(kind: DatabaseKind): void {
     test('is restored completely when it spans many blocks', async () => {
       const site = await hub.site()
       const blocks = Array.from({ length: 150 }, (_, i) => gpsBlock('cart-1', seconds(2 * i, 2 * i + 1)))
-      await site.push(site.part('history', blocksContent(blocks)))
+      await site.pushBlocks(blocks)
       await send(site, 'notes', [eraseNote('e1')])
       assert.equal((await restore(site, 0)).records, 300)
       assert.deepEqual(await times(site), seconds(...Array.from({ length: 300 }, (_, i) => i)))
@@ -259,7 +203,7 @@ function describeErased(kind: DatabaseKind): void {
       const site = await hub.site()
       const erase = async (id: string) => {
         await send(site, 'telemetry', [gpsRun('cart-1', seconds(1))])
-        await site.latest({ is_complete: true, devices: [device('cart-1')], at_ms: hub.clock.nowMs() })
+        await site.latest({ is_complete: true, devices: [reportedDevice('cart-1')], at_ms: hub.clock.nowMs() })
         await send(site, 'notes', [eraseNote(id)])
         await site.latest({ is_complete: true, devices: [], at_ms: hub.clock.nowMs() + 1 })
       }
@@ -273,7 +217,7 @@ function describeErased(kind: DatabaseKind): void {
       assert.deepEqual([await rows(site, 'erased_block'), await rows(site, 'erased_device')], [1, 1])
       const deleteThrough = async (at: number) => {
         const through = new Date(at).toISOString()
-        return (await people.request('DELETE', `/sites/${site.siteId}/erased?through=${through}`)).body
+        return (await people.request('DELETE', `${site.path}/erased?through=${through}`)).body
       }
       const nowMs = hub.clock.nowMs()
       assert.deepEqual(await deleteThrough(nowMs - 2 * DAY_MS), { success: true, deleted: 0 })
@@ -285,11 +229,11 @@ function describeErased(kind: DatabaseKind): void {
       const site = await hub.site()
       const runs = [gpsRun('cart-1', seconds(1)), batteryRun('cart-1', seconds(1))]
       await send(site, 'telemetry', [...runs, gpsRun('cart-2', seconds(1))])
-      await site.latest({ is_complete: true, devices: [device('cart-1'), device('cart-2')] })
-      const remove = (id: string) => people.request('DELETE', `/sites/${site.siteId}/devices/${id}`)
+      await site.latest({ is_complete: true, devices: [reportedDevice('cart-1'), reportedDevice('cart-2')] })
+      const remove = (id: string) => people.request('DELETE', `${site.path}/devices/${id}`)
       assert.equal((await remove('cart-1')).body.code, 'device_not_restored')
       await send(site, 'notes', [eraseNote('e1')])
-      await site.latest({ is_complete: true, devices: [device('cart-2')], at_ms: Date.now() + 1 })
+      await site.latest({ is_complete: true, devices: [reportedDevice('cart-2')], at_ms: Date.now() + 1 })
       await restore(site, 0)
       await send(site, 'telemetry', [gpsRun('cart-1', seconds(7))], 1000)
       await send(site, 'notes', [eraseNote('e2', { kinds: ['gps'] })])
@@ -303,62 +247,39 @@ function describeErased(kind: DatabaseKind): void {
 
     test('is accessible to admins only', async () => {
       const site = await hub.site()
-      const keys = await people.callers(site.siteId)
-      for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
-        for (const [method, path, body] of [
-          ['GET', 'erased', undefined],
-          ['POST', 'erased/restore', { since: '2026-01-01T00:00:00.000Z' }],
-          ['DELETE', 'erased?through=2026-01-01T00:00:00.000Z', undefined],
-          ['DELETE', 'devices/cart-1', undefined],
-        ] as const) {
-          const answer = await people.request(method, `/sites/${site.siteId}/${path}`, {
-            ...(body === undefined ? {} : { body }),
-            key: keys[who],
-          })
-          assert.deepEqual([answer.status, answer.body.code], [status, code], `${who} ${method} ${path}`)
-        }
+      await people.callers(site.siteId)
+      for (const refusal of REFUSED_AS_NO_ADMIN)
+        await people.checkRefused(
+          refusal,
+          ['GET', `${site.path}/erased`],
+          ['POST', `${site.path}/erased/restore`, { since: '2026-01-01T00:00:00.000Z' }],
+          ['DELETE', `${site.path}/erased?through=2026-01-01T00:00:00.000Z`],
+          ['DELETE', `${site.path}/devices/cart-1`],
+        )
       assert.equal((await people.request('GET', '/sites/nowhere/erased')).status, 404)
-      const bad = await people.request('POST', `/sites/${site.siteId}/erased/restore`, { body: {} })
+      const bad = await people.request('POST', `${site.path}/erased/restore`, { body: {} })
       assert.equal(bad.status, 400)
     })
 
     test('has no erased person and no erased code', async () => {
       const site = await hub.site()
       const [code, person] = ['04C0DE99', 'Mrs Forgotten']
-      const row = {
-        seq: 1,
-        event_id: 'l1',
-        hardware_id: 'cart-1',
-        event: 'unlock',
-        source: 'rfid',
-        at_ms: DAY,
-        code,
-        command_id: null,
-        metadata: { for: person },
-      }
-      const command = (metadata: unknown, seq: number) => ({
-        seq,
+      const fields = { event_id: 'l1', event: 'unlock', source: 'rfid', at_ms: DAY, code, metadata: { for: person } }
+      const command = (metadata: unknown) => ({
         table: 'command',
         key: 'c1',
         body: { hardware_id: 'cart-1', metadata },
       })
-      await site.push(
-        site.part('lock_events', rowsContent([row])),
-        site.part('entities', rowsContent([command({ for: person }, 1)])),
-        site.part('telemetry', runsContent([gpsRun('cart-1', seconds(1))])),
-      )
-      await site.latest({ is_complete: true, devices: [device('cart-1')] })
+      await site.pushRows('lock_events', [sentLockEvent(1, fields)])
+      await site.pushEntities(command({ for: person }))
+      await site.pushRuns([gpsRun('cart-1', seconds(1))])
+      await site.latest({ is_complete: true, devices: [reportedDevice('cart-1')] })
       assert.ok((await everything(hub)).includes(code) && (await everything(hub)).includes(person))
-      const blank = {
-        seq: 2,
-        note_id: 'b1',
-        kind: 'blank',
-        at_ms: DAY,
-        body: { lock_events: [{ event_id: 'l1', code: true, metadata: [['for']] }] },
-      }
+      const body = { lock_events: [{ event_id: 'l1', code: true, metadata: [['for']] }] }
+      const blank = { seq: 2, note_id: 'b1', kind: 'blank', at_ms: DAY, body }
       await send(site, 'notes', [eraseNote('e1')])
       await send(site, 'notes', [blank])
-      await site.push(site.part('entities', rowsContent([command({ for: '' }, 2)])))
+      await site.pushEntities(command({ for: '' }))
       await site.latest({ is_complete: true, devices: [], at_ms: Date.now() + 1 })
       assert.equal((await list(site)).length, 2)
       const left = await everything(hub)
@@ -370,9 +291,9 @@ function describeErased(kind: DatabaseKind): void {
     const hub = await openHub(kind, { erasedKeepDays: 0 })
     try {
       const site = await hub.site()
-      await site.push(site.part('telemetry', runsContent([gpsRun('cart-1', seconds(1))])))
-      await site.latest({ is_complete: true, devices: [device('cart-1')] })
-      await site.push(site.part('notes', rowsContent([eraseNote('e1')])))
+      await site.pushRuns([gpsRun('cart-1', seconds(1))])
+      await site.latest({ is_complete: true, devices: [reportedDevice('cart-1')] })
+      await site.pushRows('notes', [eraseNote('e1')])
       await site.latest({ is_complete: true, devices: [], at_ms: Date.now() + 1 })
       for (const table of ['erased_block', 'erased_device', 'telemetry_block', 'segment', 'site_latest'])
         assert.deepEqual(await hub.hub.database.all(`SELECT * FROM ${table}`), [], table)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { ANY_DATABASE } from '#hub/testing/databases.ts'
-import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { ADMIN_KEY, People } from '#hub/testing/people.ts'
+import { before, test } from 'node:test'
+import { ADMIN_KEY } from '#hub/testing/people.ts'
+import { reportedDevice } from '#hub/testing/reported.ts'
+import { hubScene } from '#hub/testing/scene.ts'
 import { DocumentedAnswers } from '#shared/testing/documented-answers.ts'
 import { type HostileRequest, HostileRequests, type Target } from '#shared/testing/hostile-requests.ts'
 
@@ -11,22 +11,7 @@ const STRIDE = process.env.CARTBARN_TEST_LONG !== undefined ? 1 : 29
 
 const TABLES = ['site', 'site_key', 'intent', 'quarantine', 'hub_user', 'entity', 'event', 'segment', 'site_epoch']
 
-const AT = '2026-05-01T08:30:00.000Z'
-const CART = {
-  hardware_id: 'cart-1',
-  short_id: 'c1',
-  device_type: 'teebox',
-  name: null,
-  cart: null,
-  attributes: {},
-  is_online: true,
-  group_id: null,
-  created_at: AT,
-  updated_at: AT,
-}
-
-let hub: TestHub
-let people: People
+const { hub, people } = hubScene()
 let documented: DocumentedAnswers
 let requests: HostileRequests
 let viewer: string
@@ -34,16 +19,12 @@ let viewer: string
 const existing: Record<string, string> = { sites: 'north', devices: 'cart-1', trips: 'cart-1' }
 
 before(async () => {
-  hub = await openHub(ANY_DATABASE)
-  people = new People(hub)
-  const { body } = await people.request('GET', '/openapi.json', { key: null })
+  const body = await people.get('/openapi.json', { key: null })
   documented = new DocumentedAnswers(body)
   requests = new HostileRequests(body, existing)
   await restore()
   viewer = (await people.createUser({ role: 'viewer', site_ids: ['north'] })).key
 })
-
-after(() => hub.stop())
 
 /** Recreates objects that a request may rightly have deleted, so that the next ones find them. */
 async function restore(): Promise<void> {
@@ -51,8 +32,8 @@ async function restore(): Promise<void> {
   if (made.status === 201) {
     const gateway = hub.client('north', made.body.key)
     await gateway.hello()
-    await gateway.latest({ devices: [CART] })
-    await gateway.push(gateway.part('telemetry', { data: Buffer.from('poison'), count: 1, encoding: 'runs-1' }))
+    await gateway.latest({ devices: [reportedDevice('cart-1')] })
+    await gateway.pushPoison('poison')
   }
   const intent = { kind: 'resend', body: {} }
   const { body } = await people.request('POST', '/sites/north/intents', { body: intent })

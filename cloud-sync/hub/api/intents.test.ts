@@ -1,56 +1,31 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { ANY_DATABASE } from '#hub/testing/databases.ts'
-import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { People, REFUSED_AS_NO_OPERATOR, REFUSED_OUTSIDE_SCOPE, type Who } from '#hub/testing/people.ts'
-import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { before, test } from 'node:test'
+import { REFUSED_AS_NO_OPERATOR, REFUSED_OUTSIDE_SCOPE } from '#hub/testing/people.ts'
+import { siteScene } from '#hub/testing/scene.ts'
 import { entityRev } from '#shared/sync-hash.ts'
 import { intentSchema } from '#shared/wire/replication/sync.ts'
 
 const LOCK = { kind: 'command.send', body: { hardware_id: 'cart-1', command: 'lock' } }
 
-let hub: TestHub
-let people: People
-let site: SiteClient
-let path: string
-let keys: Record<Who, string | null>
+const { hub, people, site } = siteScene()
+const path = '/sites/site-1/intents'
 
-before(async () => {
-  hub = await openHub(ANY_DATABASE)
-  people = new People(hub)
-  site = await hub.site()
-  path = `/sites/${site.siteId}/intents`
-  keys = await people.callers(site.siteId)
-})
-
-after(() => hub.stop())
+before(() => people.callers(site.siteId))
 
 async function createIntent(body: object): Promise<string> {
-  const answer = await people.request('POST', path, { body, key: keys['an operator'] })
+  const answer = await people.request('POST', path, { body, key: people.keys['an operator'] })
   assert.equal(answer.status, 201, JSON.stringify(answer.body))
   assert.equal(answer.headers.get('location'), `${path}/${answer.body.intent_id}`)
   return answer.body.intent_id
 }
 
-for (const [who, status, code] of REFUSED_AS_NO_OPERATOR) {
-  test(`${who} cannot create or withdraw intents`, async () => {
-    for (const [method, at, body] of [
-      ['POST', path, LOCK],
-      ['DELETE', `${path}/x`, undefined],
-    ] as const) {
-      const answer = await people.request(method, at, { key: keys[who], body })
-      assert.deepEqual([answer.status, answer.body.code], [status, code], method)
-    }
-  })
+for (const refusal of REFUSED_AS_NO_OPERATOR) {
+  test(`${refusal[0]} cannot create or withdraw intents`, () =>
+    people.checkRefused(refusal, ['POST', path, LOCK], ['DELETE', `${path}/x`]))
 }
 
-for (const [who, status, code] of REFUSED_OUTSIDE_SCOPE) {
-  test(`${who} cannot read intents`, async () => {
-    for (const at of [path, `${path}/x`]) {
-      const answer = await people.request('GET', at, { key: keys[who] })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    }
-  })
+for (const refusal of REFUSED_OUTSIDE_SCOPE) {
+  test(`${refusal[0]} cannot read intents`, () => people.checkRefused(refusal, ['GET', path], ['GET', `${path}/x`]))
 }
 
 test('a waiting gateway gets an intent immediately, and its report becomes the result', async () => {
@@ -62,16 +37,15 @@ test('a waiting gateway gets an intent immediately, and its report becomes the r
   const [intent] = intents
   assert.deepEqual([intent.intent_id, intent.kind, intent.body], [id, LOCK.kind, LOCK.body])
   assert.equal(intent.expires_at_ms - intent.issued_at_ms, 120_000)
-  const read = async () => (await people.request('GET', `${path}/${id}`, { key: keys['a viewer'] })).body
+  const read = async () => await people.get(`${path}/${id}`, { key: people.keys['a viewer'] })
   assert.deepEqual([(await read()).status, (await read()).is_fetched], ['pending', true])
   const body = { intent_id: id, status: 'rejected', reason: 'there is no such device' }
   const note = { seq: 1, note_id: 'n1', kind: 'intent_result', at_ms: Date.now(), body }
-  await site.push(site.part('notes', rowsContent([note])))
+  await site.pushRows('notes', [note])
   const finished = await read()
   assert.deepEqual([finished.status, finished.reason], ['rejected', 'there is no such device'])
   assert.ok(finished.finished_at !== null)
-  const late = await people.request('DELETE', `${path}/${id}`)
-  assert.deepEqual([late.status, late.body.code], [409, 'intent_over'])
+  assert.deepEqual(await people.refusal('DELETE', `${path}/${id}`), [409, 'intent_over'])
 })
 
 test('a gateway whose key is revoked while it waits gets no intent', async () => {
@@ -79,7 +53,7 @@ test('a gateway whose key is revoked while it waits gets no intent', async () =>
   const waiting = leaving.request('GET', '/intents?after=0&wait=20')
   while (hub.hub.intentWatch.waitingCount === 0) await new Promise(setImmediate)
   await hub.hub.sites.revoke(leaving.siteId)
-  await people.request('POST', `/sites/${leaving.siteId}/intents`, { body: LOCK })
+  await people.request('POST', `${leaving.path}/intents`, { body: LOCK })
   const answer = await waiting
   assert.deepEqual([answer.status, answer.body.code], [401, 'revoked_site_key'])
   assert.equal(answer.body.intents, undefined)
@@ -87,7 +61,7 @@ test('a gateway whose key is revoked while it waits gets no intent', async () =>
 
 test('a gateway that asks after an absurd number gets intents again, with a number it accepts', async () => {
   const scarred = await hub.site()
-  const made = await people.request('POST', `/sites/${scarred.siteId}/intents`, { body: LOCK })
+  const made = await people.request('POST', `${scarred.path}/intents`, { body: LOCK })
   assert.equal(made.status, 201)
   const answer = await scarred.request('GET', '/intents?after=9007199254740991')
   assert.equal(answer.status, 200)
@@ -102,7 +76,7 @@ test('an intent can be withdrawn until it is sent to its gateway', async () => {
   const seq = intents.find((one: { intent_id: string }) => one.intent_id === fetched).seq
   assert.equal((await people.request('DELETE', `${path}/${fetched}`)).body.code, 'intent_fetched')
   const id = await createIntent(LOCK)
-  const withdrawn = await people.request('DELETE', `${path}/${id}`, { key: keys['an operator'] })
+  const withdrawn = await people.request('DELETE', `${path}/${id}`, { key: people.keys['an operator'] })
   assert.deepEqual([withdrawn.status, withdrawn.body.status], [200, 'withdrawn'])
   const left = (await site.request('GET', `/intents?after=${seq}`)).body.intents
   assert.deepEqual(left, [])
@@ -116,8 +90,8 @@ test('the result of a gateway counts for an intent that was withdrawn too late',
   assert.equal((await people.request('DELETE', `${path}/${id}`)).body.status, 'withdrawn')
   const body = { intent_id: id, status: 'applied', reason: null }
   const note = { seq: 9, note_id: 'n9', kind: 'intent_result', at_ms: Date.now(), body }
-  await site.push(site.part('notes', rowsContent([note]), { to: site.cursors.notes.seq + 9 }))
-  assert.equal((await people.request('GET', `${path}/${id}`)).body.status, 'applied')
+  await site.pushRows('notes', [note], { to: site.cursors.notes.seq + 9 })
+  assert.equal((await people.get(`${path}/${id}`)).status, 'applied')
 })
 
 test('an intent whose response the gateway may have received does not count as expired', async () => {
@@ -125,8 +99,8 @@ test('an intent whose response the gateway may have received does not count as e
   await site.request('GET', '/intents?after=0')
   hub.clock.aheadMs += 60_000
   try {
-    assert.equal((await people.request('GET', `${path}/${id}`)).body.status, 'pending')
-    const pending = (await people.request('GET', `${path}?status=pending`)).body.intents
+    assert.equal((await people.get(`${path}/${id}`)).status, 'pending')
+    const pending = (await people.get(`${path}?status=pending`)).intents
     assert.ok(pending.some((one: { intent_id: string }) => one.intent_id === id))
   } finally {
     hub.clock.aheadMs -= 60_000
@@ -139,9 +113,9 @@ test('an intent that was not fetched in time is expired, also in lists', async (
   try {
     const { body } = await people.request('GET', `${path}/${id}`)
     assert.deepEqual([body.status, body.reason], ['expired', 'the gateway did not fetch the intent before it expired'])
-    const { intents } = (await people.request('GET', `${path}?status=expired&kind=command.send`)).body
+    const { intents } = await people.get(`${path}?status=expired&kind=command.send`)
     assert.ok(intents.some((one: { intent_id: string }) => one.intent_id === id))
-    const pending = (await people.request('GET', `${path}?status=pending`)).body.intents
+    const pending = (await people.get(`${path}?status=pending`)).intents
     assert.ok(!pending.some((one: { intent_id: string }) => one.intent_id === id))
   } finally {
     hub.clock.aheadMs -= 60_000
@@ -151,13 +125,9 @@ test('an intent that was not fetched in time is expired, also in lists', async (
 test('intents created concurrently have different numbers without gaps', async () => {
   const ids = await Promise.all(Array.from({ length: 12 }, () => createIntent(LOCK)))
   assert.equal(new Set(ids).size, 12)
-  const rows = await hub.hub.database.all<{ seq: number }>('SELECT seq FROM intent WHERE site_id = $1 ORDER BY seq', [
-    site.siteId,
-  ])
-  assert.deepEqual(
-    rows.map(({ seq }) => seq),
-    rows.map((_, i) => i + 1),
-  )
+  const sql = 'SELECT seq FROM intent WHERE site_id = $1 ORDER BY seq'
+  const rows = await hub.hub.database.all<{ seq: number }>(sql, [site.siteId])
+  for (const [i, { seq }] of rows.entries()) assert.equal(seq, i + 1)
   const { body } = await people.request('GET', `${path}?limit=2&offset=1`)
   assert.deepEqual(body.pagination, { limit: 2, offset: 1, returned: 2 })
 })
@@ -171,10 +141,7 @@ const POLYGON = {
 for (const body of [
   { kind: 'config.set', body: { hardware_id: 'cart-1', config: { realtime_enabled: true } }, base_rev: 'a1' },
   { kind: 'config.set', body: { group_id: 42, device_type: 'teebox', config: {} } },
-  {
-    kind: 'geofence.put',
-    body: { group_id: 42, geofences: { type: 'FeatureCollection', features: [POLYGON] } },
-  },
+  { kind: 'geofence.put', body: { group_id: 42, geofences: { type: 'FeatureCollection', features: [POLYGON] } } },
   { kind: 'user.disable', body: { user_id: 'x' } },
   { kind: 'resend', body: {} },
   { kind: 'resend', body: { kind: 'gps', day: '2026-05-01' } },
@@ -182,7 +149,7 @@ for (const body of [
 ]) {
   test(`a gateway gets the body of an intent unchanged: ${JSON.stringify(body).slice(0, 50)}`, async () => {
     const id = await createIntent(body)
-    const read = (await people.request('GET', `${path}/${id}`)).body
+    const read = await people.get(`${path}/${id}`)
     assert.deepEqual(read.body, body.body)
     assert.equal(read.base_rev, 'base_rev' in body ? body.base_rev : null)
     assert.equal(read.requested_by.length, 36)
@@ -205,24 +172,21 @@ for (const [body, code] of [
   ['nonsense', 'invalid_json'],
 ] as const) {
   test(`the hub rejects an intent: ${JSON.stringify(body).slice(0, 60)}`, async () => {
-    const answer = await people.request('POST', path, { body })
-    assert.deepEqual([answer.status, answer.body.code], [400, code], JSON.stringify(answer.body))
+    assert.deepEqual(await people.refusal('POST', path, { body }), [400, code])
   })
 }
 
 test('operators and admins can list the revisions that intents name', async () => {
   const gateway = await hub.site()
   const config = { hardware_id: 'cart-1', config: '{}', updated_at_ms: 5 }
-  const entity = (seq: number, table: string, key: string, body: object | null) => ({ seq, table, key, body })
-  const rows = [
-    entity(1, 'device_config', 'cart-1', config),
-    entity(2, 'group_config', '42/teebox', { group_id: 42 }),
-    entity(3, 'user', 'u1', { name: 'Jane' }),
-    entity(4, 'geofence_set', '7', null),
-    entity(5, 'device', 'cart-1', {}),
-  ]
-  await gateway.push(gateway.part('entities', rowsContent(rows)))
-  const path = `/sites/${gateway.siteId}/revisions`
+  await gateway.pushEntities(
+    { table: 'device_config', key: 'cart-1', body: config },
+    { table: 'group_config', key: '42/teebox', body: { group_id: 42 } },
+    { table: 'user', key: 'u1', body: { name: 'Jane' } },
+    { table: 'geofence_set', key: '7', body: null },
+    { table: 'device', key: 'cart-1', body: {} },
+  )
+  const path = `${gateway.path}/revisions`
   const { body } = await people.request('GET', path)
   assert.deepEqual(body, {
     revisions: [
@@ -233,24 +197,24 @@ test('operators and admins can list the revisions that intents name', async () =
     none: entityRev(null),
   })
   const viewer = await people.createUser({ role: 'viewer', site_ids: [gateway.siteId] })
-  assert.equal((await people.request('GET', path, { key: viewer.key })).body.code, 'operator_required')
+  assert.equal((await people.get(path, { key: viewer.key })).code, 'operator_required')
   const elsewhere = await people.createUser({ role: 'operator', site_ids: ['elsewhere'] })
-  assert.equal((await people.request('GET', path, { key: elsewhere.key })).body.code, 'site_forbidden')
+  assert.equal((await people.get(path, { key: elsewhere.key })).code, 'site_forbidden')
 })
 
 test('an unknown intent gets 404, an oversized one 413', async () => {
-  assert.equal((await people.request('GET', `${path}/nothing`)).body.code, 'intent_not_found')
+  assert.equal((await people.get(`${path}/nothing`)).code, 'intent_not_found')
   assert.equal((await people.request('DELETE', `${path}/nothing`)).body.code, 'intent_not_found')
   assert.equal((await people.request('POST', '/sites/nowhere/intents', { body: LOCK })).body.code, 'site_not_found')
-  assert.equal((await people.request('GET', `${path}?status=gone`)).body.code, 'invalid_status')
+  assert.equal((await people.get(`${path}?status=gone`)).code, 'invalid_status')
   const body = { kind: 'config.set', body: { hardware_id: 'x', config: { text: 'x'.repeat(1_100_000) } } }
   assert.equal((await people.request('POST', path, { body })).status, 413)
 })
 
 test('only an admin forces a lock', async () => {
   const body = { ...LOCK, body: { ...LOCK.body, force: true } }
-  const refused = await people.request('POST', path, { body, key: keys['an operator'] })
-  assert.deepEqual([refused.status, refused.body.code], [403, 'admin_required'])
+  const refusal = await people.refusal('POST', path, { body, key: people.keys['an operator'] })
+  assert.deepEqual(refusal, [403, 'admin_required'])
   const { status, body: intent } = await people.request('POST', path, { body })
   assert.deepEqual([status, intent.body], [201, body.body])
   await createIntent({ ...LOCK, body: { ...LOCK.body, force: false } })

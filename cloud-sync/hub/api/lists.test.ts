@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { ANY_DATABASE } from '#hub/testing/databases.ts'
-import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { People } from '#hub/testing/people.ts'
-import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { before, test } from 'node:test'
+import { reportedAlert, reportedDevice } from '#hub/testing/reported.ts'
+import { siteScene } from '#hub/testing/scene.ts'
 import type { OpenApiDocument } from '#shared/http/openapi.ts'
 import { checkList, listFaults, listOperations } from '#shared/testing/list-rules.ts'
 import { checkRepeated } from '#shared/testing/parameter-rules.ts'
@@ -18,44 +16,20 @@ const NO_LISTS = {
 
 const NOON = Date.UTC(2026, 4, 1, 12)
 
-let hub: TestHub
-let people: People
-let site: SiteClient
+const { hub, people, site } = siteScene()
 let document: OpenApiDocument
 
 before(async () => {
-  hub = await openHub(ANY_DATABASE)
-  people = new People(hub)
-  document = (await people.request('GET', '/openapi.json', { key: null })).body
-  site = await hub.site()
+  document = await people.get('/openapi.json', { key: null })
   await hub.site()
   await people.createUser({ role: 'viewer' })
-  const groups = [1, 2].map((id) => ({
-    seq: id,
-    table: 'device_group',
-    key: String(id),
-    body: { group_id: id, name: `Group ${id}`, created_at_ms: NOON, updated_at_ms: NOON },
-  }))
-  const alerts = [3, 4].map((id) => ({
-    seq: id,
-    table: 'alert',
-    key: `a${id}`,
-    body: {
-      alert_id: `a${id}`,
-      kind: 'outside',
-      cart: '17',
-      hardware_id: 'a',
-      opened_at_ms: NOON + id,
-      closed_at_ms: null,
-      acknowledged_at_ms: null,
-      acknowledged_by: null,
-      note: null,
-      details: {},
-    },
-  }))
-  await site.push(site.part('entities', rowsContent([...groups, ...alerts])))
+  const group = (id: number) => ({ group_id: id, name: `Group ${id}`, created_at_ms: NOON, updated_at_ms: NOON })
+  const alert = (id: number) => reportedAlert(`a${id}`, { opened_at_ms: NOON + id })
+  await site.pushEntities(
+    ...[1, 2].map((id) => ({ table: 'device_group', key: `${id}`, body: group(id) })),
+    ...[3, 4].map((id) => ({ table: 'alert', key: `a${id}`, body: alert(id) })),
+  )
 })
-after(() => hub.stop())
 
 test('every GET that returns rows supports an order and CSV, or has a documented exception', () => {
   assert.deepEqual(listFaults(document, NO_LISTS), [])
@@ -77,23 +51,7 @@ test('every list obeys order and format, and rejects other values', async () => 
 })
 
 test('a parameter that takes one value is rejected when it is given twice', async () => {
-  const at = '2026-05-01T12:00:00.000Z'
-  await site.latest({
-    devices: [
-      {
-        hardware_id: 'a',
-        short_id: 'aaaaaaaa',
-        device_type: 'teebox',
-        name: null,
-        cart: null,
-        attributes: {},
-        is_online: true,
-        group_id: null,
-        created_at: at,
-        updated_at: at,
-      },
-    ],
-  })
+  await site.latest({ devices: [reportedDevice('a')] })
   const ids = { site: site.siteId, id: 'a', hardwareId: 'a', cart: 'a', groupId: '1' }
   const ask = (method: string, path: string) => people.request(method, path)
   assert.ok((await checkRepeated(document, ask, ids)) > 100)

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { ADMIN_KEY, People } from '#hub/testing/people.ts'
+import { reportedDevice } from '#hub/testing/reported.ts'
 import type { SiteClient } from '#hub/testing/site-client.ts'
 import { LongWork } from '#shared/testing/long-work.ts'
 import { rebuiltSchema } from '#shared/wire/replication/rebuild.ts'
@@ -22,20 +23,6 @@ let people: People
 let gateway: SiteClient
 let work: LongWork
 const existing: Record<string, string> = { sites: 'north', devices: 'cart-1', trips: 'cart-1' }
-
-const AT = '2026-05-01T08:30:00.000Z'
-const CART = {
-  hardware_id: 'cart-1',
-  short_id: 'c1',
-  device_type: 'teebox',
-  name: null,
-  cart: null,
-  attributes: {},
-  is_online: true,
-  group_id: null,
-  created_at: AT,
-  updated_at: AT,
-}
 
 before(async () => {
   if (kind === undefined || kind.skip) return
@@ -70,7 +57,7 @@ async function restore(): Promise<void> {
   if (made.status === 201) {
     gateway = hub.client('north', made.body.key)
     await gateway.hello()
-    await gateway.latest({ devices: [CART] })
+    await gateway.latest({ devices: [reportedDevice('cart-1')] })
   }
   existing.users = (await people.createUser({ name: 'Victim' })).userId
 }

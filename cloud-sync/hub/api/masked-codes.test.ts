@@ -1,41 +1,25 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
-import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { ADMIN_KEY, People } from '#hub/testing/people.ts'
-import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { ADMIN_KEY } from '#hub/testing/people.ts'
+import { sentLockEvent } from '#hub/testing/reported.ts'
+import { siteScene } from '#hub/testing/scene.ts'
 import { maskCode } from '#shared/masked-codes.ts'
 
 const CODES = ['04A1B2C3', '14A1B2C3', '0815', 'C3', '7', '%_\\\\', 'a_%', 'b%_', 'xy%%', '\u{1f6a9}ab', 'x\u{1f6a9}b']
 
 for (const kind of LONG_SUITE_KINDS) {
   describe(`a user with masked codes at a hub on ${kind.name}`, { skip: kind.skip }, () => {
-    let hub: TestHub
-    let people: People
-    let site: SiteClient
+    const { people, site } = siteScene(kind)
     before(async () => {
-      hub = await openHub(kind)
-      people = new People(hub)
-      site = await hub.site()
-      const events = [...CODES, null].map((code, i) => ({
-        seq: i + 1,
-        event_id: `e${i}`,
-        hardware_id: 'cart-1',
-        event: 'unlock',
-        at_ms: i,
-        source: code === null ? 'key' : 'rfid',
-        code,
-        command_id: null,
-        metadata: null,
-      }))
-      await site.push(site.part('lock_events', rowsContent(events)))
+      const events = [...CODES, null].map((code, i) =>
+        sentLockEvent(i + 1, { event: 'unlock', at_ms: i, source: code === null ? 'key' : 'rfid', code }),
+      )
+      await site.pushRows('lock_events', events)
     })
-    after(() => hub?.stop())
 
     const codes = async (key: string, query = '') => {
-      const { status, body } = await people.request('GET', `/sites/${site.siteId}/lock-events${query}`, {
-        key,
-      })
+      const { status, body } = await people.request('GET', `${site.path}/lock-events${query}`, { key })
       assert.equal(status, 200)
       return body.events.map(({ code }: { code?: string }) => code).reverse()
     }
@@ -67,7 +51,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const { userId, key } = await people.createUser({ site_ids: [site.siteId] })
       const path = `/users/${userId}`
       const patch = async (body: object) => (await people.request('PATCH', path, { body })).body
-      assert.equal((await people.request('GET', path)).body.mask_codes, false)
+      assert.equal((await people.get(path)).mask_codes, false)
       assert.deepEqual(await codes(key, '?limit=2'), ['x\u{1f6a9}b', undefined])
       assert.equal((await patch({ mask_codes: true })).mask_codes, true)
       assert.deepEqual(await codes(key, '?limit=2'), ['*\u{1f6a9}b', undefined])

@@ -1,33 +1,23 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { SITE_REFUSALS } from '#hub/sync/site-budgets.ts'
 import { ANY_DATABASE } from '#hub/testing/databases.ts'
-import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { ADMIN_KEY, People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
+import { ADMIN_KEY, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
+import { hubScene } from '#hub/testing/scene.ts'
 import { checkScrapeConfig, hasPrometheus } from '#shared/testing/prometheus.ts'
 
-let hub: TestHub
-let people: People
-
-before(async () => {
-  hub = await openHub(ANY_DATABASE)
-  people = new People(hub)
-})
-after(() => hub.stop())
+const { hub, people } = hubScene()
 
 test('metrics are for admins', async () => {
-  const keys = await people.callers('north')
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-    const answer = await people.request('GET', '/metrics', { key: keys[who] })
-    assert.deepEqual([answer.status, answer.body.code], [status, code], who)
-  }
+  await people.callers('north')
+  for (const refusal of REFUSED_AS_NO_ADMIN) await people.checkRefused(refusal, ['GET', '/metrics'])
 })
 
 test('metrics count rejected requests by reason, from 0 on', async () => {
-  const read = async () => (await people.request('GET', '/metrics')).body as string
+  const read = async () => (await people.get('/metrics')) as string
   const before = await read()
   for (const reason of SITE_REFUSALS)
     assert.ok(before.includes(`cartbarn_hub_refused_total{reason="${reason}"} 0\n`), reason)
@@ -40,8 +30,8 @@ test('metrics count rejected requests by reason, from 0 on', async () => {
 test('metrics include site states, connections and push times, and every metric the alert rules use', async () => {
   const site = await hub.site()
   const quiet = await hub.hub.sites.add('Quiet')
-  await site.push(site.part('telemetry', { data: Buffer.from('?'), count: 1, encoding: 'runs-1' }))
-  const text = (await people.request('GET', '/metrics')).body as string
+  await site.pushPoison('?')
+  const text = (await people.get('/metrics')) as string
   assert.ok(text.includes(`cartbarn_hub_site_state{site="${site.siteId}",state="quarantined"} 1\n`))
   assert.ok(text.includes(`cartbarn_hub_site_state{site="${quiet.siteId}",state="never_seen"} 1\n`))
   assert.match(text, /^cartbarn_hub_push_seconds_count 1$/m)

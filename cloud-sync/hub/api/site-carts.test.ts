@@ -1,47 +1,23 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { ANY_DATABASE } from '#hub/testing/databases.ts'
-import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { People } from '#hub/testing/people.ts'
-import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { test } from 'node:test'
+import { valuesOf } from '#hub/testing/people.ts'
+import { reportedAlert, reportedDevice } from '#hub/testing/reported.ts'
+import { siteScene } from '#hub/testing/scene.ts'
 import { type CartDevice, evaluateCart } from '#shared/carts/cart-state.ts'
 import { NO_MOTION } from '#shared/carts/motion.ts'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import { toIso } from '#shared/time.ts'
 import { toCartJson } from '#shared/wire/cart-json.ts'
 import { toCartReportJson } from '#shared/wire/cart-report.ts'
+import type { CartJson } from '#shared/wire/carts.ts'
 
-const AT = '2026-05-01T08:30:00.000Z'
 const ZONE_CONTEXT = { hasParking: true, hasBoundary: false }
 const NO_NOTES = { outOfService: null, exempt: null, note: null }
 
-let hub: TestHub
-let people: People
-let site: SiteClient
-let seq = 0
+const { people, site } = siteScene()
 
-before(async () => {
-  hub = await openHub(ANY_DATABASE)
-  people = new People(hub)
-  site = await hub.site()
-})
-after(() => hub.stop())
-
-function device(hardwareId: string, cart: string | null, fields: object = {}): Record<string, unknown> {
-  return {
-    hardware_id: hardwareId,
-    short_id: `s-${hardwareId}`,
-    device_type: 'teebox',
-    name: null,
-    cart,
-    attributes: {},
-    is_online: true,
-    group_id: null,
-    created_at: AT,
-    updated_at: AT,
-    ...fields,
-  }
-}
+const device = (hardwareId: string, cart: string | null, fields: object = {}) =>
+  reportedDevice(hardwareId, { cart, ...fields })
 
 /** Device in the barn, locked by a code, seen just now. */
 function reportOf(hardwareId: string, nowMs: number): CartDevice {
@@ -65,8 +41,8 @@ function reportOf(hardwareId: string, nowMs: number): CartDevice {
   }
 }
 
-const list = () => people.request('GET', `/sites/${site.siteId}/carts`)
-const cartOf = (id: string) => people.request('GET', `/sites/${site.siteId}/carts/${id}`)
+const list = () => people.request('GET', `${site.path}/carts`)
+const cartOf = (id: string) => people.request('GET', `${site.path}/carts/${id}`)
 
 test('a cart has the state its gateway reported, and the device list is unchanged', async () => {
   const nowMs = Date.now()
@@ -82,18 +58,13 @@ test('a cart has the state its gateway reported, and the device list is unchange
   })
   const { status, body } = await list()
   assert.equal(status, 200)
-  assert.deepEqual(
-    body.carts.map(({ cart, state, devices }: { cart: string; state: string; devices: object[] }) => [
-      cart,
-      state,
-      devices.length,
-    ]),
-    [
-      ['2', 'unknown', 1],
-      ['10', 'unknown', 1],
-      ['17', 'in', 2],
-    ],
-  )
+  const listed = body.carts.map((one: CartJson) => [one.cart, one.state, one.devices.length])
+  const expectedCarts = [
+    ['2', 'unknown', 1],
+    ['10', 'unknown', 1],
+    ['17', 'in', 2],
+  ]
+  assert.deepEqual(listed, expectedCarts)
   assert.deepEqual([body.counts.in, body.counts.total, body.has_parking_zone], [1, 3, true])
   const settings = { ...DEFAULT_SITE_SETTINGS, movingKmh: 3 }
   const verdict = evaluateCart([report], ZONE_CONTEXT, settings, { nowMs, startedAtMs: 0 })
@@ -101,64 +72,33 @@ test('a cart has the state its gateway reported, and the device list is unchange
   const { devices: _, ...expected } = toCartJson({ ...shown, autoLockAtMs: nowMs + 60_000 }, false)
   const { devices, ...cart } = (await cartOf('17')).body
   assert.deepEqual(cart, expected)
-  assert.deepEqual(
-    devices.map(({ hardware_id }: { hardware_id: string }) => hardware_id),
-    ['d1', 'd2'],
-  )
+  assert.deepEqual(valuesOf(devices, 'hardware_id'), ['d1', 'd2'])
   assert.equal((await cartOf('d2')).body.cart, '17')
-  assert.equal('cart_said' in (await people.request('GET', `/sites/${site.siteId}/devices/d1`)).body, false)
+  assert.equal('cart_said' in (await people.get(`${site.path}/devices/d1`)), false)
 })
 
 test('a cart shows staff notes, until they are removed', async () => {
   const by = { user_id: 'u1', name: 'Jane' }
-  const push = (body: unknown) =>
-    site.push(site.part('entities', rowsContent([{ seq: ++seq, table: 'cart_note', key: '17', body }])))
+  const push = (body: unknown) => site.pushEntities({ table: 'cart_note', key: '17', body })
   const exempt = { zone_types: ['stop'], until_ms: Date.now() + 60_000, why: 'Flag', by }
-  await push({
-    cart: '17',
-    out_of_service: { since_ms: 0, why: 'Tyre', by },
-    exempt,
-    note: 'Squeaks',
-    updated_at_ms: 1,
-  })
+  const out_of_service = { since_ms: 0, why: 'Tyre', by }
+  await push({ cart: '17', out_of_service, exempt, note: 'Squeaks', updated_at_ms: 1 })
   const { body } = await cartOf('17')
   assert.deepEqual(
     [body.out_of_service, body.exempt.zone_types, body.note],
     [{ since: '1970-01-01T00:00:00.000Z', why: 'Tyre', by }, ['stop'], 'Squeaks'],
   )
   assert.equal((await list()).body.counts.out_of_service, 1)
-  await push({
-    cart: '17',
-    out_of_service: null,
-    exempt: { ...exempt, until_ms: 1 },
-    note: '',
-    updated_at_ms: 2,
-  })
+  const ended = { ...exempt, until_ms: 1 }
+  await push({ cart: '17', out_of_service: null, exempt: ended, note: '', updated_at_ms: 2 })
   const over = (await cartOf('17')).body
   assert.deepEqual([over.out_of_service, over.exempt, over.note], [null, null, null])
   await push(null)
 })
 
 test('a cart lists its alerts that are not closed', async () => {
-  const alert = (alert_id: string, closed_at_ms: number | null) => ({
-    alert_id,
-    kind: 'outside',
-    cart: '17',
-    hardware_id: 'd1',
-    opened_at_ms: 1,
-    closed_at_ms,
-    acknowledged_at_ms: null,
-    acknowledged_by: null,
-    note: null,
-    details: {},
-  })
-  const rows = [alert('a1', null), alert('a2', 2)].map((body) => ({
-    seq: ++seq,
-    table: 'alert',
-    key: body.alert_id,
-    body,
-  }))
-  await site.push(site.part('entities', rowsContent(rows)))
+  const alerts = [reportedAlert('a1'), reportedAlert('a2', { closed_at_ms: 2 })]
+  await site.pushEntities(...alerts.map((body) => ({ table: 'alert', key: body.alert_id, body })))
   assert.deepEqual((await cartOf('17')).body.open_alerts, ['a1'])
 })
 
@@ -186,6 +126,5 @@ test('a cart without recent contact is silent, and an unknown cart is not found'
     devices: [device('d1', '17', { is_online: false, cart_said: toCartReportJson(report, ZONE_CONTEXT, null) })],
   })
   assert.equal((await cartOf('17')).body.state, 'silent')
-  const missing = await cartOf('99')
-  assert.deepEqual([missing.status, missing.body.code], [404, 'cart_not_found'])
+  assert.deepEqual(await people.refusal('GET', `${site.path}/carts/99`), [404, 'cart_not_found'])
 })

@@ -1,41 +1,26 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { ANY_DATABASE } from '#hub/testing/databases.ts'
-import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { ADMIN_KEY, People } from '#hub/testing/people.ts'
-import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { ADMIN_KEY } from '#hub/testing/people.ts'
+import { siteScene } from '#hub/testing/scene.ts'
 
+const [FIRST, LAST] = [
+  [-81.6, 28.4],
+  [-81.59, 28.4],
+]
 const HOLE = {
   type: 'Feature',
   id: 'way/7',
-  geometry: {
-    type: 'LineString',
-    coordinates: [
-      [-81.6, 28.4],
-      [-81.59, 28.4],
-    ],
-  },
+  geometry: { type: 'LineString', coordinates: [FIRST, LAST] },
   properties: { golf: 'hole', ref: '7' },
 }
 const packed = (value: unknown) => gzipSync(JSON.stringify(value)).toString('base64')
 
-let hub: TestHub
-let people: People
-let site: SiteClient
-let seq = 0
+const { hub, people, site } = siteScene()
 
-before(async () => {
-  hub = await openHub(ANY_DATABASE)
-  people = new People(hub)
-  site = await hub.site()
-})
-after(() => hub.stop())
-
-const push = (body: unknown) =>
-  site.push(site.part('entities', rowsContent([{ seq: ++seq, table: 'course', key: 'site', body }])))
-const course = async () => (await people.request('GET', `/sites/${site.siteId}/course`)).body
+const push = (body: unknown) => site.pushEntities({ table: 'course', key: 'site', body })
+const course = async () => await people.get(`${site.path}/course`)
 
 test('a site shows the course map of its gateway, and none before the gateway has sent it', async () => {
   const none = await course()
@@ -77,23 +62,19 @@ const HASH = 'c0'.repeat(16)
 const OTHER = 'd1'.repeat(16)
 const PLACE = { lat: 28.4, long: -81.6 }
 const corners = [PLACE, PLACE, PLACE, PLACE]
+const DRAWN = { version: 5, attribution: null, sent: packed([HOLE]), drawing: null }
 const piecesOf = (content: Buffer, size: number, hash = HASH) =>
   Array.from({ length: Math.ceil(content.length / size) }, (_, number) => ({
     table: 'course_piece',
     key: `${hash}/${String(number).padStart(4, '0')}`,
-    body: {
-      hash,
-      number,
-      bytes: content.subarray(number * size, (number + 1) * size).toString('base64'),
-    },
+    body: { hash, number, bytes: content.subarray(number * size, (number + 1) * size).toString('base64') },
   }))
-// each gets its own number when it is sent
-const pushRows = async (rows: readonly object[]) => {
-  const { status } = await site.push(site.part('entities', rowsContent(rows.map((row) => ({ ...row, seq: ++seq })))))
+const pushPieces = async (pieces: ReturnType<typeof piecesOf>) => {
+  const { status } = await site.pushEntities(...pieces)
   assert.equal(status, 200)
 }
 const refer = (content: Buffer, pieces: number, hash = HASH) => ({ hash, bytes: content.length, pieces })
-const photoStatus = async () => (await people.request('GET', `/sites/${site.siteId}/course/photo`)).status
+const photoStatus = async () => (await people.request('GET', `${site.path}/course/photo`)).status
 const photo = (headers: Record<string, string> = {}) =>
   fetch(`${hub.hub.url()}/sites/${site.siteId}/course/photo`, {
     headers: { 'x-api-key': ADMIN_KEY, ...headers },
@@ -104,18 +85,12 @@ test('a photo is shown once all its chunks are there, in any order, and hidden w
   const pieces = piecesOf(image, 30_000)
   const [first, ...others] = pieces.toReversed()
   assert.ok(first !== undefined)
-  await pushRows(others)
-  await push({
-    version: 5,
-    attribution: null,
-    sent: packed([HOLE]),
-    drawing: null,
-    photo: { ...refer(image, pieces.length), content_type: 'image/png', corners },
-  })
+  await pushPieces(others)
+  await push({ ...DRAWN, photo: { ...refer(image, pieces.length), content_type: 'image/png', corners } })
   assert.deepEqual([(await course()).photo, (await course()).features.length], [null, 1])
   assert.equal(await photoStatus(), 404)
 
-  await pushRows([first])
+  await pushPieces([first])
   const etag = `"${HASH}"`
   assert.deepEqual((await course()).photo, { corners, content_type: 'image/png', bytes: image.length, etag })
   const shown = await photo()
@@ -126,23 +101,18 @@ test('a photo is shown once all its chunks are there, in any order, and hidden w
   assert.deepEqual(Buffer.from(await shown.arrayBuffer()), image)
   assert.equal((await photo({ 'if-none-match': etag })).status, 304)
 
-  await pushRows([{ ...first, body: null }])
+  await site.pushEntities({ ...first, body: null })
   assert.deepEqual([(await course()).photo, await photoStatus()], [null, 404])
 })
 
 test('a course map in chunks is shown once all of them are there', async () => {
   const drawing = Buffer.from(packed([HOLE]))
   const pieces = piecesOf(drawing, 100, OTHER)
-  await push({
-    version: 6,
-    attribution: null,
-    sent: null,
-    drawing: refer(drawing, pieces.length, OTHER),
-    photo: null,
-  })
-  await pushRows(pieces.slice(1))
+  const referred = refer(drawing, pieces.length, OTHER)
+  await push({ version: 6, attribution: null, sent: null, drawing: referred, photo: null })
+  await pushPieces(pieces.slice(1))
   assert.deepEqual((await course()).features, [])
-  await pushRows(pieces.slice(0, 1))
+  await pushPieces(pieces.slice(0, 1))
   assert.deepEqual((await course()).features, [HOLE])
 })
 
@@ -155,14 +125,8 @@ for (const [what, ofPhoto] of Object.entries({
   'no corners': { bytes: 100_000, pieces: 4, corners: [] },
 })) {
   test(`a site that sends a photo with ${what} shows its course map without the photo`, async () => {
-    await pushRows(piecesOf(randomBytes(100_000), 30_000))
-    await push({
-      version: 7,
-      attribution: null,
-      sent: packed([HOLE]),
-      drawing: null,
-      photo: { hash: HASH, content_type: 'image/png', corners, ...ofPhoto },
-    })
+    await pushPieces(piecesOf(randomBytes(100_000), 30_000))
+    await push({ ...DRAWN, photo: { hash: HASH, content_type: 'image/png', corners, ...ofPhoto } })
     assert.equal((await course()).features.length, 1)
     const answer = await photo()
     if (answer.status === 404) return
@@ -176,5 +140,5 @@ test('a user without the site gets 403, and an unknown site 404', async () => {
     assert.equal((await people.request('GET', `/sites/nowhere/${path}`)).status, 404)
   const { key } = await people.createUser({ site_ids: ['some-other-site'] })
   for (const path of ['course', 'course/photo'])
-    assert.equal((await people.request('GET', `/sites/${site.siteId}/${path}`, { key })).status, 403)
+    assert.equal((await people.request('GET', `${site.path}/${path}`, { key })).status, 403)
 })

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { ANY_DATABASE } from '#hub/testing/databases.ts'
-import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { People } from '#hub/testing/people.ts'
-import { blocksContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { before, test } from 'node:test'
+import { reportedDevice } from '#hub/testing/reported.ts'
+import { siteScene } from '#hub/testing/scene.ts'
+import { blocksContent, runsContent } from '#hub/testing/site-client.ts'
 import { encodeBlock } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import { toIso } from '#shared/time.ts'
@@ -12,10 +11,8 @@ const START_MS = Date.UTC(2026, 4, 1)
 /** Number of records: the first arrive in blocks, the last as samples, and some in both. */
 const COUNT = 9000
 
-let hub: TestHub
-let people: People
-let site: SiteClient
-let path: string
+const { hub, people, site } = siteScene()
+const path = '/sites/site-1/devices/cart-1'
 
 function gpsFrom(first: number, count: number) {
   const records = GPS.allocate(count)
@@ -38,20 +35,8 @@ function blocksOf(first: number, count: number) {
 }
 
 before(async () => {
-  hub = await openHub(ANY_DATABASE)
-  people = new People(hub)
-  site = await hub.site()
-  path = `/sites/${site.siteId}/devices/cart-1`
-  const device = {
-    hardware_id: 'cart-1',
-    short_id: 'k3',
-    device_type: 'teebox',
-    cart: null,
-    name: 'Cart <1>',
-    attributes: {},
-  }
   const times = { created_at: toIso(START_MS), updated_at: toIso(START_MS) }
-  await site.latest({ devices: [{ ...device, is_online: true, group_id: null, ...times }] })
+  await site.latest({ devices: [reportedDevice('cart-1', { short_id: 'k3', name: 'Cart <1>', ...times })] })
   const battery = BATTERY.allocate(3)
   for (let i = 0; i < 3; i++) {
     battery.atMs[i] = START_MS + i * 60_000
@@ -69,15 +54,13 @@ before(async () => {
   )
 })
 
-after(() => hub.stop())
-
 const at = (index: number) => toIso(START_MS + index * 1000)
 
 test('records of blocks and of segments form one history, each record once, in pages or all', async () => {
-  const all = (await people.request('GET', `${path}/gps?from=2026-05-01&to=2026-05-02&order=asc`)).body
+  const all = await people.get(`${path}/gps?from=2026-05-01&to=2026-05-02&order=asc`)
   assert.equal(all.length, COUNT)
   for (const [i, record] of all.entries()) assert.equal(record.timestamp, at(i))
-  const backward = (await people.request('GET', `${path}/gps?from=2026-05-01&to=2026-05-02`)).body
+  const backward = await people.get(`${path}/gps?from=2026-05-01&to=2026-05-02`)
   assert.deepEqual(backward, all.toReversed())
 })
 
@@ -94,7 +77,7 @@ test('a record is identical to the response of its gateway', async () => {
   })
   assert.match(body[0]._id, /^[A-Za-z0-9_-]{12}[0-9a-z]{9}$/)
   assert.equal(body.length, 2)
-  const without = (await people.request('GET', `${path}/gps?from=${at(10)}&to=${at(10)}`)).body
+  const without = await people.get(`${path}/gps?from=${at(10)}&to=${at(10)}`)
   assert.equal('speed' in without[0], false)
 })
 
@@ -117,11 +100,11 @@ test('a download ends when its user is deleted or loses access to the site', asy
 })
 
 test('the newest record is the newest one at the hub', async () => {
-  const gps = (await people.request('GET', `${path}/gps/latest`)).body
-  assert.deepEqual(gps, (await people.request('GET', `${path}/gps?limit=1`)).body[0])
-  const battery = (await people.request('GET', `${path}/battery/latest`)).body
+  const gps = await people.get(`${path}/gps/latest`)
+  assert.deepEqual(gps, (await people.get(`${path}/gps?limit=1`))[0])
+  const battery = await people.get(`${path}/battery/latest`)
   assert.deepEqual([battery.timestamp, battery.battery_voltage], [toIso(START_MS + 120_000), 50.902])
-  assert.equal((await people.request('GET', `${path}/battery`)).body.length, 3)
+  assert.equal((await people.get(`${path}/battery`)).length, 3)
 })
 
 test('a history is available in the formats of a gateway', async () => {
@@ -132,14 +115,14 @@ test('a history is available in the formats of a gateway', async () => {
   assert.equal(header, '_id,device_id,hardware_id,timestamp,lat,long,speed')
   assert.match(row, /^[\w-]{20,24},k3,cart-1,/)
   assert.ok(row.endsWith(`,cart-1,${at(6998)},28.4106998,-81.58,12.4`))
-  const lines = (await people.request('GET', `${path}/gps?${range}&format=ndjson`)).body.trim().split('\n')
+  const lines = (await people.get(`${path}/gps?${range}&format=ndjson`)).trim().split('\n')
   assert.equal(lines.length, 4)
   const headers = { accept: 'application/gpx+xml' }
-  const gpx = (await people.request('GET', `${path}/gps?limit=3`, { headers })).body
+  const gpx = await people.get(`${path}/gps?limit=3`, { headers })
   assert.match(gpx, /<name>Cart &lt;1&gt;<\/name>/)
   const written = [...gpx.matchAll(/<time>([^<]+)<\/time>/g)].map(([, time]) => time)
   assert.deepEqual(written, [at(COUNT - 3), at(COUNT - 2), at(COUNT - 1)])
-  const features = (await people.request('GET', `${path}/gps?${range}&format=geojson`)).body
+  const features = await people.get(`${path}/gps?${range}&format=geojson`)
   assert.equal(features.features.length, 4)
 })
 
@@ -154,27 +137,23 @@ test('the hub rejects what a gateway rejects, with the same code', async () => {
     ['battery?format=gpx', 'invalid_format'],
     ['gps?order=up', 'invalid_parameter'],
   ] as const) {
-    const { status, body } = await people.request('GET', `${path}/${query}`)
-    assert.deepEqual([status, body.code], [400, code], query)
+    assert.deepEqual(await people.refusal('GET', `${path}/${query}`), [400, code], query)
   }
 })
 
 test('an empty history is an empty list', async () => {
-  const { body } = await people.request('GET', `${path}/gps?from=2020-01-01&to=2020-01-02`)
-  assert.deepEqual(body, [])
+  assert.deepEqual(await people.get(`${path}/gps?from=2020-01-01&to=2020-01-02`), [])
 })
 
 test('a device with records but without a state can be queried', async () => {
   const early = await hub.site()
-  await early.push(
-    early.part('telemetry', runsContent([{ hardwareId: 'new-1', stream: 'gps', records: gpsFrom(0, 3) }])),
-  )
+  await early.pushRuns([{ hardwareId: 'new-1', stream: 'gps', records: gpsFrom(0, 3) }])
   for (const path of ['devices/new-1/gps', 'devices/new-1/gps/latest', 'trips/new-1?from=2026-05-01&to=2026-05-02']) {
-    const { status } = await people.request('GET', `/sites/${early.siteId}/${path}`)
+    const { status } = await people.request('GET', `${early.path}/${path}`)
     assert.equal(status, 200, path)
   }
-  const { body } = await people.request('GET', `/sites/${early.siteId}/devices/new-1/battery/latest`)
+  const { body } = await people.request('GET', `${early.path}/devices/new-1/battery/latest`)
   assert.equal(body.code, 'no_telemetry')
-  const other = await people.request('GET', `/sites/${early.siteId}/devices/new-2/gps`)
+  const other = await people.request('GET', `${early.path}/devices/new-2/gps`)
   assert.equal(other.body.code, 'device_not_found')
 })

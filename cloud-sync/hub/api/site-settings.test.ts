@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { ANY_DATABASE } from '#hub/testing/databases.ts'
-import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { People } from '#hub/testing/people.ts'
-import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { before, test } from 'node:test'
+import { reportedDevice } from '#hub/testing/reported.ts'
+import { siteScene } from '#hub/testing/scene.ts'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import { patchSiteSettings, toSiteSettingsJson } from '#shared/wire/site-json.ts'
 
@@ -17,38 +15,13 @@ const SETTINGS = toSiteSettingsJson(
   }),
 )
 
-let hub: TestHub
-let people: People
-let site: SiteClient
-let seq = 0
+const { people, site } = siteScene()
 
-before(async () => {
-  hub = await openHub(ANY_DATABASE)
-  people = new People(hub)
-  site = await hub.site()
-  await site.latest({
-    devices: [
-      {
-        hardware_id: 'cart-1',
-        short_id: 's-1',
-        device_type: 'teebox',
-        name: null,
-        cart: null,
-        attributes: {},
-        is_online: true,
-        group_id: null,
-        created_at: '2026-05-01T08:30:00.000Z',
-        updated_at: '2026-05-01T08:30:00.000Z',
-      },
-    ],
-  })
-})
-after(() => hub.stop())
+before(() => site.latest({ devices: [reportedDevice('cart-1')] }))
 
-const push = (settings: unknown) =>
-  site.push(site.part('entities', rowsContent([{ seq: ++seq, table: 'site', key: 'site', body: { settings } }])))
-const get = async (path: string) => (await people.request('GET', `/sites/${site.siteId}${path}`)).body
-const settingsOfSite = async () => (await people.request('GET', `/sites/${site.siteId}/site`)).body
+const push = (settings: unknown) => site.pushEntities({ table: 'site', key: 'site', body: { settings } })
+const get = async (path: string) => await people.get(`${site.path}${path}`)
+const settingsOfSite = async () => await people.get(`${site.path}/site`)
 
 test('the settings of a site are those of its gateway, and the defaults before it has sent any', async () => {
   assert.deepEqual(await settingsOfSite(), DEFAULTS)

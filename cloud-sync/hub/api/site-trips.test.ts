@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { ANY_DATABASE } from '#hub/testing/databases.ts'
-import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { People } from '#hub/testing/people.ts'
-import { runsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { before, test } from 'node:test'
+import { siteScene } from '#hub/testing/scene.ts'
 import { checkList } from '#shared/testing/list-rules.ts'
 import { Ride } from '#shared/testing/ride.ts'
 import {
@@ -23,9 +20,7 @@ const { vectors, activeVectors } = readTripVectors()
 /** Too many for one request without names. */
 const EMPTY = Array.from({ length: 60 }, (_, i) => `empty-${i}`)
 
-let hub: TestHub
-let people: People
-let site: SiteClient
+const { hub, people, site } = siteScene()
 
 /** Returns records as a gateway stores them: sorted, each time once, those without a position omitted. */
 function recordsOf(points: readonly VectorPoint[]) {
@@ -38,19 +33,14 @@ function recordsOf(points: readonly VectorPoint[]) {
 }
 
 before(async () => {
-  hub = await openHub(ANY_DATABASE)
-  people = new People(hub)
-  site = await hub.site()
   const all = [...vectors, ...activeVectors]
   const devices = [...all.map(({ name }) => name), ...EMPTY].map((hardware_id) => ({ hardware_id }))
   await site.latest({ devices })
   const runs = all
     .map(({ name, points }) => ({ hardwareId: name, stream: 'gps' as const, records: recordsOf(points) }))
     .filter(({ records }) => records.atMs.length > 0)
-  await site.push(site.part('telemetry', runsContent(runs)))
+  await site.pushRuns(runs)
 })
-
-after(() => hub.stop())
 
 function queryOf(values: Record<string, number | string>): string {
   const query = new URLSearchParams()
@@ -64,17 +54,17 @@ for (const { name, config, points, fromMs, toMs, expect } of vectors) {
     const from = toIso(fromMs ?? Math.min(...times) - HOUR_MS)
     const to = toIso(toMs ?? Math.max(...times) + HOUR_MS)
     const query = queryOf({ from, to, ...config })
-    const { status, body } = await people.request('GET', `/sites/${site.siteId}/trips/${name}?${query}`)
+    const { status, body } = await people.request('GET', `${site.path}/trips/${name}?${query}`)
     assert.equal(status, 200)
     assert.deepEqual(body.trips.map(timesOf), expect.trips.map(expectedTimes), 'times of the trips')
     assert.deepEqual(body.stops.map(timesOf), expect.stops.map(expectedTimes), 'times of the stops')
     for (const [i, expected] of expect.trips.entries()) assertFigures(body.trips[i], expected)
     for (const [i, { location }] of expect.stops.entries()) assertPlace(body.stops[i].location, location)
     assert.deepEqual(body.summary.configUsed, config)
-    const listed = await people.request('GET', `/sites/${site.siteId}/trips?hardware_ids=${name}&${query}`)
+    const listed = await people.request('GET', `${site.path}/trips?hardware_ids=${name}&${query}`)
     assert.deepEqual(listed.body.trips, body.trips)
     assert.equal(listed.body.summary.devicesQueried, 1)
-    const summed = await people.request('GET', `/sites/${site.siteId}/trips/${name}/summary?${query}`)
+    const summed = await people.request('GET', `${site.path}/trips/${name}/summary?${query}`)
     assert.equal(summed.body.totalTrips, expect.trips.length)
     assert.equal(summed.body.totalDistance, body.summary.totalDistance)
   })
@@ -85,9 +75,9 @@ for (const { name, config, nowMs, maxAgeSeconds, lookbackSeconds, expect } of ac
     const query = queryOf({ maxAgeSeconds, lookbackSeconds, ...config })
     hub.clock.freezeAt(nowMs)
     try {
-      const { body } = await people.request('GET', `/sites/${site.siteId}/trips/${name}/active?${query}`)
+      const { body } = await people.request('GET', `${site.path}/trips/${name}/active?${query}`)
       assert.equal(body.active, expect.active)
-      const listed = await people.request('GET', `/sites/${site.siteId}/trips/active?hardware_ids=${name}&${query}`)
+      const listed = await people.request('GET', `${site.path}/trips/active?hardware_ids=${name}&${query}`)
       assert.deepEqual(listed.body.activeTrips, expect.active ? [body.activeTrip] : [])
       if (!expect.active) return
       assert.equal(Date.parse(body.activeTrip.last_position_at), expect.lastPositionMs)
@@ -111,7 +101,7 @@ test('order=desc reverses the list, and is rejected for maps', async () => {
   const ids = vectors.slice(0, 50).map(({ name }) => name)
   for (const path of [`/${one.name}?${query}`, `?${query}&hardware_ids=${[one.name, ...ids].slice(0, 50)}`]) {
     const ask = (more: string, headers: Record<string, string> = {}) =>
-      people.request('GET', `/sites/${site.siteId}/trips${path}${more}`, { headers })
+      people.request('GET', `${site.path}/trips${path}${more}`, { headers })
     const { trips, stops, summary } = (await ask('')).body
     assert.ok(trips?.length > 1)
     const { body } = await ask('&order=desc')
@@ -120,13 +110,13 @@ test('order=desc reverses the list, and is rejected for maps', async () => {
     const map = await ask('&order=desc', { accept: 'application/geo+json' })
     assert.deepEqual([map.status, map.body.code], [400, 'invalid_parameter'])
     const asked = (list: string, headers = {}) => people.request('GET', list, { headers })
-    assert.equal(await checkList(asked, `/sites/${site.siteId}/trips${path}`, 'trips'), trips.length)
+    assert.equal(await checkList(asked, `${site.path}/trips${path}`, 'trips'), trips.length)
   }
 })
 
 test('more than fifty devices need a hardware id filter, and more than 31 days are rejected', async () => {
   const range = 'from=2026-05-01&to=2026-05-02'
-  const ask = async (query: string) => (await people.request('GET', `/sites/${site.siteId}/trips${query}`)).body
+  const ask = async (query: string) => await people.get(`${site.path}/trips${query}`)
   assert.equal((await ask(`?${range}`)).code, 'too_many_devices')
   assert.equal((await ask('/active')).code, 'too_many_devices')
   assert.equal((await ask(`?${range}&hardware_ids=${EMPTY.slice(0, 51).join()}`)).code, 'too_many_devices')
@@ -166,8 +156,8 @@ test('trips as GeoJSON match the JSON: a line per trip, a point per stop', async
     const [first, last] = [points.at(0), points.at(-1)]
     if (first === undefined || last === undefined) continue
     const range = queryOf({ from: toIso(first.atMs), to: toIso(last.atMs + HOUR_MS) })
-    const path = `/sites/${site.siteId}/trips/${encodeURIComponent(name)}?${range}`
-    const listed = (await people.request('GET', path)).body
+    const path = `${site.path}/trips/${encodeURIComponent(name)}?${range}`
+    const listed = await people.get(path)
     const { features } = await askMap(path)
     const expected = [
       ...listed.trips.map((trip: object) => ({ kind: 'trip', ...trip })),
@@ -191,10 +181,10 @@ test('a long trip is a line with all its positions, written a page at a time', a
   const runs = [{ hardwareId: 'long-1', stream: 'gps' as const, records: recordsOf(points) }]
   const long = await hub.site()
   await long.latest({ devices: [{ hardware_id: 'long-1' }] })
-  assert.equal((await long.push(long.part('telemetry', runsContent(runs)))).status, 200)
-  const { features, headers } = await askMap(`/sites/${long.siteId}/trips?from=2026-05-04&to=2026-05-05`)
+  assert.equal((await long.pushRuns(runs)).status, 200)
+  const { features, headers } = await askMap(`${long.path}/trips?from=2026-05-04&to=2026-05-05`)
   assert.equal(headers.get('content-disposition'), `attachment; filename="trips-${long.siteId}.geojson"`)
-  const one = await askMap(`/sites/${long.siteId}/trips/long-1?from=2026-05-04&to=2026-05-05`)
+  const one = await askMap(`${long.path}/trips/long-1?from=2026-05-04&to=2026-05-05`)
   assert.equal(one.headers.get('content-disposition'), 'attachment; filename="trips-long-1.geojson"')
   const [trip] = features
   const { coordinates = [] } = trip?.geometry ?? {}

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { ANY_DATABASE } from '#hub/testing/databases.ts'
-import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { People } from '#hub/testing/people.ts'
-import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { test } from 'node:test'
+import { siteScene } from '#hub/testing/scene.ts'
 
 const NONE = { type: 'FeatureCollection', version: 0, features: [] }
 const BARN = {
@@ -13,21 +10,10 @@ const BARN = {
   properties: { name: 'Barn', type: 'parking', enabled: true, visible: false, radius_m: 25, groups: [2] },
 }
 
-let hub: TestHub
-let people: People
-let site: SiteClient
-let seq = 0
+const { people, site } = siteScene()
 
-before(async () => {
-  hub = await openHub(ANY_DATABASE)
-  people = new People(hub)
-  site = await hub.site()
-})
-after(() => hub.stop())
-
-const push = (body: unknown) =>
-  site.push(site.part('entities', rowsContent([{ seq: ++seq, table: 'zone_set', key: 'site', body }])))
-const zones = async () => (await people.request('GET', `/sites/${site.siteId}/zones`)).body
+const push = (body: unknown) => site.pushEntities({ table: 'zone_set', key: 'site', body })
+const zones = async () => await people.get(`${site.path}/zones`)
 
 test('the zones of a site are those of its gateway, and none before it has sent any', async () => {
   assert.deepEqual(await zones(), NONE)
@@ -63,19 +49,17 @@ for (const [what, body] of Object.entries(HOSTILE)) {
   test(`a site that sends ${what} has none`, async () => {
     await push({ version: 3, zones: [BARN], updated_at_ms: 1 })
     await push(body)
-    const shown = await zones()
-    assert.deepEqual(shown, NONE)
+    assert.deepEqual(await zones(), NONE)
   })
 }
 
 test('a user without the site, and a site that is not there', async () => {
-  const stranger = await people.request('GET', '/sites/nowhere/zones')
-  assert.equal(stranger.status, 404)
+  assert.equal((await people.request('GET', '/sites/nowhere/zones')).status, 404)
 })
 
 test('events of zones of the site are of no group', async () => {
-  const event = (eventId: string, groupId: number) => ({
-    seq: ++seq,
+  const event = (seq: number, eventId: string, groupId: number) => ({
+    seq,
     event_id: eventId,
     hardware_id: 'cart-1',
     event: 'enter',
@@ -87,8 +71,8 @@ test('events of zones of the site are of no group', async () => {
     lat: 1,
     long: 1,
   })
-  await site.push(site.part('geofence_events', rowsContent([event('a', 0), event('b', 2)])))
-  const { events } = (await people.request('GET', `/sites/${site.siteId}/geofence-events`)).body
+  await site.pushRows('geofence_events', [event(1, 'a', 0), event(2, 'b', 2)])
+  const { events } = await people.get(`${site.path}/geofence-events`)
   const shown = events.map((one: { event_id: string; group_id: number | null }) => [one.event_id, one.group_id])
   assert.deepEqual(shown, [
     ['b', 2],

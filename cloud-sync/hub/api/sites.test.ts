@@ -1,56 +1,41 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { createHub } from '#hub/hub.ts'
 import { ANY_DATABASE } from '#hub/testing/databases.ts'
-import { HUB_CONFIG, openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { People, REFUSED_AS_NO_ADMIN, REFUSED_OUTSIDE_SCOPE, type Who } from '#hub/testing/people.ts'
+import { HUB_CONFIG, openHub } from '#hub/testing/open-hub.ts'
+import { REFUSED_AS_NO_ADMIN, REFUSED_OUTSIDE_SCOPE, valuesOf, type Who } from '#hub/testing/people.ts'
+import { hubScene } from '#hub/testing/scene.ts'
 import { createLog } from '#shared/log.ts'
 import { siteSchema } from '#shared/wire/sites.ts'
 
-let hub: TestHub
-let people: People
-let keys: Record<Who, string | null>
+const { hub, people } = hubScene()
 
 before(async () => {
-  hub = await openHub(ANY_DATABASE)
-  people = new People(hub)
   for (const site_id of ['north', 'south'])
     await people.request('POST', '/sites', { body: { site_id, name: `${site_id} course` } })
-  keys = await people.callers('north')
+  await people.callers('north')
 })
 
-after(() => hub.stop())
-
-for (const [who, status, code] of REFUSED_OUTSIDE_SCOPE) {
-  test(`${who} cannot read a site`, async () => {
-    for (const path of ['/sites/north', '/sites/north/gaps']) {
-      const { status: answered, body } = await people.request('GET', path, { key: keys[who] })
-      assert.deepEqual([answered, body.code], [status, code], path)
-    }
-  })
+for (const refusal of REFUSED_OUTSIDE_SCOPE) {
+  test(`${refusal[0]} cannot read a site`, () =>
+    people.checkRefused(refusal, ['GET', '/sites/north'], ['GET', '/sites/north/gaps']))
 }
 
-for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-  test(`${who} changes no site`, async () => {
-    for (const [method, path, body] of [
+for (const refusal of REFUSED_AS_NO_ADMIN) {
+  test(`${refusal[0]} changes no site`, () =>
+    people.checkRefused(
+      refusal,
       ['POST', '/sites', { name: 'Another' }],
       ['PATCH', '/sites/north', { name: 'Another' }],
-      ['POST', '/sites/north/keys', undefined],
-      ['DELETE', '/sites/north/keys', undefined],
-      ['GET', '/sites/north/quarantine', undefined],
-      ['GET', '/sites/north/quarantine/x', undefined],
-    ] as const) {
-      const answer = await people.request(method, path, { key: keys[who], body })
-      assert.deepEqual([answer.status, answer.body.code], [status, code], `${method} ${path}`)
-    }
-  })
+      ['POST', '/sites/north/keys'],
+      ['DELETE', '/sites/north/keys'],
+      ['GET', '/sites/north/quarantine'],
+      ['GET', '/sites/north/quarantine/x'],
+    ))
 }
 
 test('every user sees exactly the sites in scope', async () => {
-  const seen = async (who: Who) =>
-    (await people.request('GET', '/sites', { key: keys[who] })).body.sites.map(
-      (site: { site_id: string }) => site.site_id,
-    )
+  const seen = async (who: Who) => valuesOf((await people.get('/sites', { key: people.keys[who] })).sites, 'site_id')
   assert.deepEqual(await seen('admin'), ['north', 'south'])
   assert.deepEqual(await seen('a viewer'), ['north'])
   assert.deepEqual(await seen('an operator'), ['north'])
@@ -62,19 +47,19 @@ test('every user sees exactly the sites in scope', async () => {
 })
 
 test('a key may be sent as a bearer token', async () => {
-  const headers = { authorization: `Bearer ${keys['a viewer']}` }
+  const headers = { authorization: `Bearer ${people.keys['a viewer']}` }
   assert.equal((await people.request('GET', '/sites/north', { key: null, headers })).status, 200)
 })
 
 test('the key of a site gives no access to the people’s API', async () => {
   const { key } = (await people.request('POST', '/sites', { body: { name: 'Key' } })).body
-  assert.equal((await people.request('GET', '/sites', { key })).body.code, 'invalid_api_key')
+  assert.equal((await people.get('/sites', { key })).code, 'invalid_api_key')
 })
 
 test('an unknown site is 404 for every user', async () => {
   for (const who of ['admin', 'a viewer'] as const) {
-    const { status, body } = await people.request('GET', '/sites/nowhere', { key: keys[who] })
-    assert.deepEqual([status, body.code], [404, 'site_not_found'])
+    const refusal = await people.refusal('GET', '/sites/nowhere', { key: people.keys[who] })
+    assert.deepEqual(refusal, [404, 'site_not_found'])
   }
   for (const [method, path, body] of [
     ['PATCH', '/sites/nowhere', {}],
@@ -101,7 +86,7 @@ test('a new site has a key that admits its gateway, until the next key is issued
   assert.equal((await people.request('DELETE', '/sites/east-course/keys')).body.revoked, 1)
   assert.equal((await people.request('DELETE', '/sites/east-course/keys')).body.revoked, 0)
   assert.equal((await hub.client('east-course', rotated.body.key).hello()).body.code, 'revoked_site_key')
-  const site = (await people.request('GET', '/sites/east-course')).body
+  const site = await people.get('/sites/east-course')
   assert.equal(site.keys, 0)
 })
 
@@ -140,9 +125,9 @@ test('a site can be renamed, and nothing changes without a name', async () => {
 
 test('a site reports its health, as fields and as an explanation', async () => {
   const gateway = await hub.site()
-  const path = `/sites/${gateway.siteId}`
+  const path = gateway.path
   await gateway.latest({ backlog: { rows: 0, oldest_ms: null }, devices: [{ hardware_id: 'cart-1' }] })
-  const well = (await people.request('GET', path)).body
+  const well = await people.get(path)
   assert.deepEqual([well.state, well.devices, well.backlog, well.keys], ['ok', 1, { rows: 0, oldest: null }, 1])
   assert.match(
     well.explanation,
@@ -151,21 +136,21 @@ test('a site reports its health, as fields and as an explanation', async () => {
   assert.equal(well.audit, null)
   assert.equal(well.program, 'cartbarn 0.1.0')
   await gateway.latest({ backlog: { rows: 12_345, oldest_ms: Date.UTC(2026, 0, 1) } })
-  const behind = (await people.request('GET', path)).body
+  const behind = await people.get(path)
   assert.equal(behind.state, 'behind')
   assert.match(behind.explanation, /12,345 records are pending, the oldest of 2026-01-01T/)
   hub.clock.aheadMs += 3_600_000
-  const silent = (await people.request('GET', path)).body
+  const silent = await people.get(path)
   hub.clock.aheadMs -= 3_600_000
   assert.equal(silent.state, 'silent')
   assert.match(silent.explanation, /^Not connected since 20/)
   assert.ok(silent.freshness.seconds >= 3600)
-  assert.equal((await people.request('GET', '/sites/north')).body.state, 'never_seen')
+  assert.equal((await people.get('/sites/north')).state, 'never_seen')
 })
 
 test('a site being compared is not complete, and reports how many rows are not confirmed', async () => {
   const gateway = await hub.site()
-  const path = `/sites/${gateway.siteId}`
+  const path = gateway.path
   const report = (unconfirmed_rows: number | null) =>
     gateway.latest({ backlog: { rows: 0, oldest_ms: null, unconfirmed_rows } })
   for (const [rows, words] of [
@@ -174,13 +159,13 @@ test('a site being compared is not complete, and reports how many rows are not c
     [1, /1 row is not confirmed/],
   ] as const) {
     await report(rows)
-    const { state, explanation, unconfirmed_rows } = (await people.request('GET', path)).body
+    const { state, explanation, unconfirmed_rows } = await people.get(path)
     assert.deepEqual([state, unconfirmed_rows], ['comparing', rows])
     assert.match(explanation, words)
     assert.doesNotMatch(explanation, /all data is here|All is well/)
   }
   await report(0)
-  assert.match((await people.request('GET', path)).body.explanation, /all data is here except that of the last seconds/)
+  assert.match((await people.get(path)).explanation, /all data is here except that of the last seconds/)
 })
 
 test('a hub ignores reports from before its start, because its database may be a restored copy', async (t) => {
@@ -193,7 +178,7 @@ test('a hub ignores reports from before its start, because its database may be a
     database: first.hub.database,
   })
   const get = async () => {
-    const path = `/sites/${gateway.siteId}`
+    const path = gateway.path
     const headers = { 'X-API-Key': HUB_CONFIG.adminApiKey ?? '' }
     return siteSchema.parse(await (await second.app.request(path, { headers })).json())
   }
@@ -206,7 +191,7 @@ test('a hub ignores reports from before its start, because its database may be a
 
 test('a gateway with a wrong clock gets a warning with its next report, until the clock is right', async () => {
   const gateway = await hub.site()
-  const get = async () => (await people.request('GET', `/sites/${gateway.siteId}`)).body
+  const get = async () => await people.get(gateway.path)
   await gateway.latest({ at_ms: hub.clock.nowMs() - 7_200_000 })
   const wrong = await get()
   assert.deepEqual(wrong.warnings, ['clock'])
@@ -228,9 +213,8 @@ test('data that a gateway dropped before sending is listed with its reason', asy
     reason: 'disk',
   }
   const note = { seq: 1, note_id: 'n1', kind: 'gap', at_ms: 9000, body: gap }
-  const data = Buffer.from(JSON.stringify([note]))
-  await gateway.push(gateway.part('notes', { data, count: 1, encoding: 'rows-1' }))
-  const { body } = await people.request('GET', `/sites/${gateway.siteId}/gaps`)
+  await gateway.pushRows('notes', [note])
+  const { body } = await people.request('GET', `${gateway.path}/gaps`)
   assert.deepEqual(body.gaps, [
     {
       note_id: 'n1',
@@ -242,51 +226,47 @@ test('data that a gateway dropped before sending is listed with its reason', asy
       recorded_at: '1970-01-01T00:00:09.000Z',
     },
   ])
-  const site = (await people.request('GET', `/sites/${gateway.siteId}`)).body
+  const site = await people.get(gateway.path)
   assert.deepEqual(site.gaps, { count: 1, rows: 42 })
   assert.match(site.explanation, /deleted up to 42 records/)
 })
 
 test('quarantined data can be downloaded unchanged', async () => {
   const gateway = await hub.site()
-  const data = Buffer.from('no runs at all')
-  await gateway.push(gateway.part('telemetry', { data, count: 3, encoding: 'runs-1' }))
-  const path = `/sites/${gateway.siteId}/quarantine`
+  const data = 'no runs at all'
+  await gateway.pushPoison(data, 3)
+  const path = `${gateway.path}/quarantine`
   const { body } = await people.request('GET', path)
   assert.equal(body.entries.length, 1)
   const [entry] = body.entries
   assert.deepEqual([entry.stream, entry.from, entry.bytes], ['telemetry', 0, data.length])
   const raw = await people.request('GET', `${path}/${entry.quarantine_id}`)
-  assert.equal(raw.body, 'no runs at all')
-  assert.equal((await people.request('GET', `${path}/nothing`)).body.code, 'quarantine_not_found')
-  const site = (await people.request('GET', `/sites/${gateway.siteId}`)).body
+  assert.equal(raw.body, data)
+  assert.equal((await people.get(`${path}/nothing`)).code, 'quarantine_not_found')
+  const site = await people.get(gateway.path)
   assert.deepEqual([site.state, site.warnings], ['quarantined', ['quarantined']])
 })
 
 test('quarantined entries can be cleared, one by one or all, and the site is well again', async () => {
   const gateway = await hub.site()
   await gateway.latest({ backlog: { rows: 0, oldest_ms: null } })
-  const path = `/sites/${gateway.siteId}/quarantine`
-  const poison = (text: string) => {
-    const part = gateway.part('telemetry', { data: Buffer.from(text), count: 1, encoding: 'runs-1' })
-    return gateway.push(part)
-  }
-  for (const text of ['one', 'two', 'three']) await poison(text)
-  const { entries } = (await people.request('GET', path)).body
+  const path = `${gateway.path}/quarantine`
+  for (const text of ['one', 'two', 'three']) await gateway.pushPoison(text)
+  const { entries } = await people.get(path)
   const one = `${path}/${entries[0].quarantine_id}`
   for (const who of ['a viewer', 'an operator', 'no scope'] as const) {
     for (const place of [one, `${path}?through=2030-01-01`])
-      assert.equal((await people.request('DELETE', place, { key: keys[who] })).body.code, 'admin_required')
+      assert.equal((await people.request('DELETE', place, { key: people.keys[who] })).body.code, 'admin_required')
   }
   assert.deepEqual((await people.request('DELETE', one)).body, { success: true, cleared: 1 })
   assert.equal((await people.request('DELETE', one)).body.code, 'quarantine_not_found')
   assert.equal((await people.request('DELETE', path)).body.code, 'missing_parameter')
   const early = await people.request('DELETE', `${path}?through=2001-01-01T00:00:00Z`)
   assert.equal(early.body.cleared, 0)
-  assert.equal((await people.request('GET', `/sites/${gateway.siteId}`)).body.state, 'quarantined')
+  assert.equal((await people.get(gateway.path)).state, 'quarantined')
   const newest = entries[0].received_at
   assert.equal((await people.request('DELETE', `${path}?through=${newest}`)).body.cleared, 2)
-  const site = (await people.request('GET', `/sites/${gateway.siteId}`)).body
+  const site = await people.get(gateway.path)
   assert.deepEqual([site.state, site.warnings], ['ok', []])
   assert.deepEqual(
     (await gateway.push(gateway.part('telemetry', { data: Buffer.alloc(0), count: 0, encoding: 'runs-1' }))).body
@@ -294,7 +274,7 @@ test('quarantined entries can be cleared, one by one or all, and the site is wel
     [],
   )
   assert.deepEqual(
-    (await poison('one')).body.warnings,
+    (await gateway.pushPoison('one')).body.warnings,
     ['quarantined'],
     'a part that comes again is put into quarantine again',
   )
@@ -305,10 +285,7 @@ test('the explanation of a site mentions a restore', async () => {
   const before = gateway.epoch
   gateway.epoch = 'f'.repeat(32)
   await gateway.hello({ forked_from: { epoch: before, reason: 'restored from a backup' } })
-  const site = (await people.request('GET', `/sites/${gateway.siteId}`)).body
-  assert.deepEqual(
-    site.epochs.map((one: { forked_from: string | null }) => one.forked_from),
-    [before, null],
-  )
+  const site = await people.get(gateway.path)
+  assert.deepEqual(valuesOf(site.epochs, 'forked_from'), [before, null])
   assert.match(site.explanation, /a different database than before \(restored from a backup\)/)
 })

@@ -1,40 +1,30 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { createHub } from '#hub/hub.ts'
 import { changeHubUser, deleteHubUser } from '#hub/store/users.ts'
 import { ANY_DATABASE } from '#hub/testing/databases.ts'
-import { HUB_CONFIG, openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { People, REFUSED_AS_NO_ADMIN, type Who } from '#hub/testing/people.ts'
+import { HUB_CONFIG } from '#hub/testing/open-hub.ts'
+import { REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
+import { hubScene } from '#hub/testing/scene.ts'
 import { createFirstHubAdmin } from '#hub/users.ts'
 import { createLog } from '#shared/log.ts'
 import { systemClock } from '#shared/time.ts'
 
-let hub: TestHub
-let people: People
-let keys: Record<Who, string | null>
+const { hub, people } = hubScene()
 
-before(async () => {
-  hub = await openHub(ANY_DATABASE)
-  people = new People(hub)
-  keys = await people.callers('north')
-})
+before(() => people.callers('north'))
 
-after(() => hub.stop())
-
-for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-  test(`${who} cannot manage users`, async () => {
-    for (const [method, path, body] of [
-      ['GET', '/users', undefined],
+for (const refusal of REFUSED_AS_NO_ADMIN) {
+  test(`${refusal[0]} cannot manage users`, () =>
+    people.checkRefused(
+      refusal,
+      ['GET', '/users'],
       ['POST', '/users', { name: 'x' }],
-      ['GET', '/users/admin', undefined],
+      ['GET', '/users/admin'],
       ['PATCH', '/users/admin', {}],
-      ['DELETE', '/users/admin', undefined],
-      ['POST', '/users/admin/rotate-key', undefined],
-    ] as const) {
-      const answer = await people.request(method, path, { key: keys[who], body })
-      assert.deepEqual([answer.status, answer.body.code], [status, code], `${method} ${path}`)
-    }
-  })
+      ['DELETE', '/users/admin'],
+      ['POST', '/users/admin/rotate-key'],
+    ))
 }
 
 test('a new user has no access until it is given sites, and its key is shown once', async () => {
@@ -44,9 +34,9 @@ test('a new user has no access until it is given sites, and its key is shown onc
   assert.match(body.api_key, /^cbh_[A-Za-z0-9_-]{43}$/)
   const { name, role, site_ids, is_active } = body.user
   assert.deepEqual({ name, role, site_ids, is_active }, { name: 'Jane', role: 'viewer', site_ids: [], is_active: true })
-  const read = (await people.request('GET', `/users/${body.user.user_id}`)).body
+  const read = await people.get(`/users/${body.user.user_id}`)
   assert.deepEqual(read, body.user)
-  const listed = (await people.request('GET', '/users')).body
+  const listed = await people.get('/users')
   assert.ok(listed.some((user: { user_id: string }) => user.user_id === body.user.user_id))
   assert.equal(JSON.stringify(listed).includes('cbh_'), false)
 })
@@ -60,16 +50,16 @@ test('a change takes effect immediately and leaves other fields unchanged', asyn
   assert.equal((await patch({ name: 'Other' })).role, 'operator')
   assert.equal((await people.request('GET', '/sites', { key })).status, 200)
   await patch({ is_active: false })
-  assert.equal((await people.request('GET', '/sites', { key })).body.code, 'user_inactive')
+  assert.equal((await people.get('/sites', { key })).code, 'user_inactive')
   await patch({ is_active: true })
   const { body } = await people.request('POST', `/users/${userId}/rotate-key`)
-  assert.equal((await people.request('GET', '/sites', { key })).body.code, 'invalid_api_key')
+  assert.equal((await people.get('/sites', { key })).code, 'invalid_api_key')
   assert.equal((await people.request('GET', '/sites', { key: body.api_key })).status, 200)
   assert.deepEqual((await people.request('DELETE', `/users/${userId}`)).body, {
     success: true,
     deleted: userId,
   })
-  assert.equal((await people.request('GET', '/sites', { key: body.api_key })).body.code, 'invalid_api_key')
+  assert.equal((await people.get('/sites', { key: body.api_key })).code, 'invalid_api_key')
   for (const method of ['GET', 'DELETE'])
     assert.equal((await people.request(method, `/users/${userId}`)).body.code, 'user_not_found')
   assert.equal((await people.request('PATCH', `/users/${userId}`, { body: {} })).body.code, 'user_not_found')
@@ -107,17 +97,16 @@ for (const [body, code] of [
   [{ name: 'x', sites: [] }, 'unknown_field'],
 ] as const) {
   test(`a new user is rejected: ${JSON.stringify(body).slice(0, 50)}`, async () => {
-    const answer = await people.request('POST', '/users', { body })
-    assert.deepEqual([answer.status, answer.body.code], [400, code])
+    assert.deepEqual(await people.refusal('POST', '/users', { body }), [400, code])
   })
 }
 
 test('a single star grants every site', async () => {
   const { key, userId } = await people.createUser({ site_ids: ['*'] })
-  assert.equal((await people.request('GET', `/users/${userId}`)).body.site_ids, null)
+  assert.equal((await people.get(`/users/${userId}`)).site_ids, null)
   const { status, body } = await people.request('GET', '/sites', { key })
   assert.equal(status, 200)
-  assert.deepEqual(body, (await people.request('GET', '/sites')).body)
+  assert.deepEqual(body, await people.get('/sites'))
 })
 
 test('the first admin is created once, however many hubs start', async () => {

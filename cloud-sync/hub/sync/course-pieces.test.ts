@@ -125,8 +125,7 @@ for (const kind of LONG_SUITE_KINDS) {
       }
       assert.ok(refused !== undefined && rows.length > 3 && rows.length < 20, `${rows.length} are left`)
       assert.equal(await shown(hub, site.siteId), 404, 'neither half of it nor the one before')
-      const { body } = await people.request('GET', `/sites/${site.siteId}`)
-      assert.equal(body.state, 'full')
+      assert.equal((await people.get(site.path)).state, 'full')
       const kept = (await countStoredBytes(hub.hub.database, site.siteId, hub.clock.nowMs())) ?? 0
       assert.ok(kept < maxBytes * 1.1 + 2 * PIECE_BYTES, `${kept} bytes`)
 
@@ -151,11 +150,11 @@ for (const kind of LONG_SUITE_KINDS) {
       const rows = [photo.course, ...photo.pieces]
       for (const row of rows) assert.equal(await other.push(other.partOf(row)), 200)
       for (const row of rows.slice(0, 3)) assert.equal(await site.push(site.partOf(row)), 200)
-      assert.equal((await people.request('DELETE', `/sites/${site.siteId}/keys`)).status, 200)
+      assert.equal((await people.request('DELETE', `${site.path}/keys`)).status, 200)
       const refused = site.partOf(rows[3] ?? assert.fail())
       assert.equal(await site.push(refused), 401)
       assert.equal(await shown(hub, site.siteId), 404, 'the pieces of the other site are not its own')
-      const made = await people.request('POST', `/sites/${site.siteId}/keys`)
+      const made = await people.request('POST', `${site.path}/keys`)
       const back = await site.withKey(hub, made.body.key)
       assert.equal(await back.push(refused), 200)
       for (const row of rows.slice(4)) assert.equal(await back.push(back.partOf(row)), 200)
@@ -176,6 +175,10 @@ class Teller {
 
   get siteId(): string {
     return this.#client.siteId
+  }
+
+  get path(): string {
+    return this.#client.path
   }
 
   /** Returns the next part, after the last one created, sent or not. */
@@ -204,10 +207,7 @@ class Teller {
 
   /** Returns a gateway with the same database restored from a backup. */
   async forked(): Promise<Teller> {
-    const client = this.#client.restarted()
-    client.epoch = randomBytes(16).toString('hex')
-    await client.hello({ forked_from: { epoch: this.#client.epoch, reason: 'restored from a backup' } })
-    return new Teller(client)
+    return new Teller(await this.#client.forked())
   }
 
   /** Returns a gateway with the same database, restarted with another key. */

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { SyncAgent } from '#agent/agent.ts'
 import { LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { sentLockEvent } from '#hub/testing/reported.ts'
 import { createLog } from '#shared/log.ts'
 import type { PartLimits, StreamPart } from '#shared/sync-source.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
@@ -22,17 +23,7 @@ class EventSource extends MemorySource {
     const rows = (JSON.parse(Buffer.from(part.data).toString()) as TestRow[]).map(({ seq, id }) =>
       stream === 'notes'
         ? { seq, note_id: id, kind: 'note', at_ms: AT_MS, body: {} }
-        : {
-            seq,
-            event_id: id,
-            hardware_id: 'cart-1',
-            event: 'lock',
-            source: 'key',
-            at_ms: AT_MS,
-            code: 'x'.repeat(2000),
-            command_id: null,
-            metadata: null,
-          },
+        : sentLockEvent(seq, { event_id: id, at_ms: AT_MS, code: 'x'.repeat(2000) }),
     )
     return { ...part, data: Buffer.from(JSON.stringify(rows)) }
   }
@@ -84,13 +75,10 @@ for (const kind of LONG_SUITE_KINDS) {
     t.after(() => hub.stop())
     const { agent, source, siteId, clock, until } = await startAgent(t, hub)
     const { database } = hub.hub
-    const stored = async (stream: string) =>
-      (
-        await database.get<{ count: number }>(
-          'SELECT COUNT(*) AS count FROM event WHERE site_id = $1 AND stream = $2',
-          [siteId, stream],
-        )
-      )?.count
+    const stored = async (stream: string) => {
+      const sql = 'SELECT COUNT(*) AS count FROM event WHERE site_id = $1 AND stream = $2'
+      return (await database.get<{ count: number }>(sql, [siteId, stream]))?.count
+    }
     const isAt = (stream: SyncStream) => source.cursors()[stream].seq === source.ends()[stream]
     source.append('lock_events', 4000)
     await until(() => isAt('lock_events'), 'the first')

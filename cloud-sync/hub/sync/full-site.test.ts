@@ -6,6 +6,7 @@ import { compactSegments } from '#hub/store/telemetry/compactor.ts'
 import { LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { ADMIN_KEY, type Answer, People } from '#hub/testing/people.ts'
+import { sentLockEvent } from '#hub/testing/reported.ts'
 import { rowsContent, runsContent, type SiteClient, type SyncAnswer } from '#hub/testing/site-client.ts'
 import { fileLinesOf, fileOf } from '#hub/testing/sync-file.ts'
 import { GPS } from '#shared/telemetry/records.ts'
@@ -18,17 +19,7 @@ const RESERVE = 0.1
 
 function lockEvents(count: number, code = 'x'.repeat(500)) {
   return rowsContent(
-    Array.from({ length: count }, (_, i) => ({
-      seq: i + 1,
-      event_id: randomUUID(),
-      hardware_id: 'cart-1',
-      event: 'lock',
-      source: 'key',
-      at_ms: AT_MS + i,
-      code,
-      command_id: null,
-      metadata: null,
-    })),
+    Array.from({ length: count }, (_, i) => sentLockEvent(i + 1, { event_id: randomUUID(), at_ms: AT_MS + i, code })),
   )
 }
 
@@ -90,13 +81,13 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.equal((await other.push(other.part('lock_events', lockEvents(100)))).status, 200)
 
       const people = new People(hub)
-      const { body } = await people.request('GET', `/sites/${site.siteId}`)
+      const { body } = await people.request('GET', site.path)
       assert.equal(body.state, 'full')
       assert.deepEqual(body.warnings, ['full'])
       assert.match(body.explanation, /accepts no more of its positions and events/)
       assert.equal(body.storage.max_bytes, MAX_BYTES)
       assert.ok(body.storage.bytes >= MAX_BYTES)
-      const metrics = (await people.request('GET', '/metrics')).body
+      const metrics = await people.get('/metrics')
       assert.match(
         metrics,
         new RegExp(`cartbarn_hub_site_stored_bytes\\{site="${site.siteId}"\\} ${body.storage.bytes}`),
@@ -116,10 +107,7 @@ for (const kind of LONG_SUITE_KINDS) {
     test('cannot exceed its reserve with the data it may still send', async (t) => {
       const hub = await open(t)
       const site = await hub.site()
-      await site.latest({
-        is_complete: true,
-        devices: [{ hardware_id: 'cart-1' }, { hardware_id: 'cart-2' }],
-      })
+      await site.latest({ is_complete: true, devices: [{ hardware_id: 'cart-1' }, { hardware_id: 'cart-2' }] })
       await fillWithEvents(site)
       await fill(site, () => site.part('notes', notes(20)))
       const kept = await storedBytesOf(hub.hub.database, site.siteId)
@@ -131,7 +119,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.deepEqual(codeOf(await forked.hello()), FULL, 'not as another epoch')
       // the states of existing devices are applied, and missing ones are not removed because of it
       assert.equal((await site.latest({ is_complete: true, devices: [{ hardware_id: 'cart-1' }] })).status, 200)
-      const devices = (await new People(hub).request('GET', `/sites/${site.siteId}`)).body.devices
+      const devices = (await new People(hub).request('GET', site.path)).body.devices
       assert.equal(devices, 2)
     })
 
@@ -149,15 +137,12 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.ok(archivedBytes > 100_000, `what was erased is kept aside, and counted: ${archivedBytes}`)
       await fillWithEvents(site, 20)
       const people = new People(hub)
-      assert.equal(
-        (await people.request('DELETE', `/sites/${site.siteId}/erased?through=2099-01-01T00:00:00Z`)).status,
-        200,
-      )
+      assert.equal((await people.request('DELETE', `${site.path}/erased?through=2099-01-01T00:00:00Z`)).status, 200)
       assert.deepEqual(codeOf(await site.push(part())), FULL, 'before it is counted')
       hub.clock.advance(6 * MINUTE_MS)
       await hub.hub.storageCount.run()
       assert.equal((await site.push(part())).status, 200)
-      assert.notEqual((await people.request('GET', `/sites/${site.siteId}`)).body.state, 'full')
+      assert.notEqual((await people.get(site.path)).state, 'full')
     })
 
     test('is never counted as smaller than it is, even when rows arrive during the count', async (t) => {
@@ -189,7 +174,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const site = await hub.site()
       await fillWithEvents(site)
       const file = fileOf(fileLinesOf(site, [site.part('lock_events', lockEvents(5))]))
-      const response = await hub.hub.app.request(`/sites/${site.siteId}/import`, {
+      const response = await hub.hub.app.request(`${site.path}/import`, {
         method: 'POST',
         headers: { 'x-api-key': ADMIN_KEY, 'content-type': 'application/gzip' },
         body: Buffer.from(file),

@@ -2,15 +2,17 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import type { HubConfig } from '#hub/config.ts'
 import type { HubOverrides } from '#hub/hub.ts'
 import { insertRows } from '#hub/store/database/insert-rows.ts'
 import { ANY_DATABASE, LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { People } from '#hub/testing/people.ts'
-import { rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
-import { BATTERY } from '#shared/telemetry/records.ts'
+import { valuesOf } from '#hub/testing/people.ts'
+import { sentLockEvent } from '#hub/testing/reported.ts'
+import { siteScene } from '#hub/testing/scene.ts'
+import { runsContent } from '#hub/testing/site-client.ts'
+import { batteryRun } from '#hub/testing/telemetry.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 
 const AT_MS = Date.UTC(2026, 4, 1, 12)
@@ -22,24 +24,15 @@ function groupRow(seq: number, fields: Record<string, unknown> = {}) {
 
 /** Records with constant values at exactly even times, which have the fewest bytes. */
 function evenRecords(count: number) {
-  const records = BATTERY.allocate(count)
-  for (const i of records.atMs.keys()) records.atMs[i] = AT_MS + i * 1000
-  return runsContent([{ hardwareId: 'cart-1', stream: 'battery', records }])
+  const times = Array.from({ length: count }, (_, i) => AT_MS + i * 1000)
+  return runsContent([batteryRun('cart-1', times)])
 }
 
 for (const kind of LONG_SUITE_KINDS) {
   describe(`a hostile site at a hub on ${kind.name}`, { skip: kind.skip }, () => {
-    let hub: TestHub
-    let people: People
-    let site: SiteClient
-    before(async () => {
-      hub = await openHub(kind)
-      people = new People(hub)
-      site = await hub.site()
-    })
-    after(() => hub?.stop())
+    const { hub, people, site } = siteScene(kind)
 
-    const groups = () => people.request('GET', `/sites/${site.siteId}/groups`)
+    const groups = () => people.request('GET', `${site.path}/groups`)
 
     test('gets rows with impossible times and numbers quarantined, with the reason', async () => {
       const rows = [
@@ -49,14 +42,11 @@ for (const kind of LONG_SUITE_KINDS) {
         { seq: 4, table: 'geofence_set', key: '1', body: { group_id: 1, version: 1e300 } },
         { seq: 5, table: 'device', key: 'cart-1', body: { hardware_id: 'cart-1', group_id: 1e300 } },
       ]
-      assert.equal((await site.push(site.part('entities', rowsContent(rows)))).status, 200)
+      assert.equal((await site.pushRows('entities', rows)).status, 200)
       const { status, body } = await groups()
       assert.equal(status, 200)
-      assert.deepEqual(
-        body.map(({ group_id }: { group_id: number }) => group_id),
-        [1],
-      )
-      const { entries } = (await people.request('GET', `/sites/${site.siteId}/quarantine`)).body
+      assert.deepEqual(valuesOf(body, 'group_id'), [1])
+      const { entries } = await people.get(`${site.path}/quarantine`)
       const reasons = entries.map(({ reason }: { reason: string }) => reason).join('\n')
       for (const name of ['created_at_ms', 'updated_at_ms', 'version', 'group_id'])
         assert.match(reasons, new RegExp(name))
@@ -76,7 +66,7 @@ for (const kind of LONG_SUITE_KINDS) {
       )
       const { status, body } = await groups()
       assert.deepEqual([status, body.length], [200, 1])
-      assert.equal((await people.request('GET', `/sites/${site.siteId}/revisions`)).status, 200)
+      assert.equal((await people.request('GET', `${site.path}/revisions`)).status, 200)
     })
 
     test('cannot audit with counts that no database can hold', async () => {
@@ -85,7 +75,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const answer = await site.audit('gps', 0, of(Number.MAX_SAFE_INTEGER))
       assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_body'])
       assert.equal((await site.audit('gps', 0, of(1_000_000_000))).status, 200)
-      assert.equal((await people.request('GET', `/sites/${site.siteId}`)).status, 200)
+      assert.equal((await people.request('GET', site.path)).status, 200)
     })
 
     test('cannot send a batch that counts more rows than any batch can have', async () => {
@@ -95,24 +85,11 @@ for (const kind of LONG_SUITE_KINDS) {
     })
 
     test('gets events of one instant listed in the order of the gateway: later stored first', async () => {
-      const rows = ['b', 'c', 'a'].map((id, i) => ({
-        seq: i + 1,
-        event_id: id,
-        hardware_id: 'cart-1',
-        event: 'lock',
-        source: 'key',
-        at_ms: AT_MS,
-        code: null,
-        command_id: null,
-        metadata: null,
-      }))
+      const rows = ['b', 'c', 'a'].map((id, i) => sentLockEvent(i + 1, { event_id: id, at_ms: AT_MS }))
       const honest = await hub.site()
-      await honest.push(honest.part('lock_events', rowsContent(rows)))
-      const { events } = (await people.request('GET', `/sites/${honest.siteId}/lock-events`)).body
-      assert.deepEqual(
-        events.map(({ event_id }: { event_id: string }) => event_id),
-        ['a', 'c', 'b'],
-      )
+      await honest.pushRows('lock_events', rows)
+      const { events } = await people.get(`${honest.path}/lock-events`)
+      assert.deepEqual(valuesOf(events, 'event_id'), ['a', 'c', 'b'])
     })
 
     test('cannot push more records than any gateway sends; they are rejected before decoding', async () => {
@@ -134,17 +111,16 @@ for (const kind of LONG_SUITE_KINDS) {
       const bomb = attacker.part('telemetry', { ...evenRecords(250_000), count: 1 }, { to: 1 })
       const { status, body } = await attacker.push(bomb)
       assert.ok(status === 400 || (status === 200 && body.warnings.includes('quarantined')), `${status}`)
-      const segments = await hub.hub.database.all('SELECT 1 FROM segment WHERE site_id = $1', [attacker.siteId])
-      assert.equal(segments.length, 0)
+      assert.equal(await hub.count(attacker, 'segment'), 0)
     })
 
     test('is rejected with a reason once its quarantine is full, while other streams continue', async () => {
       const attacker = await hub.site()
       const bad = Array.from({ length: 10_001 }, (_, n) => ({ seq: n + 1, event_id: n }))
-      const answer = await attacker.push(attacker.part('lock_events', rowsContent(bad)))
+      const answer = await attacker.pushRows('lock_events', bad)
       assert.deepEqual([answer.status, answer.body.code], [400, 'quarantine_full'])
-      assert.equal((await attacker.push(attacker.part('lock_events', rowsContent(bad.slice(0, 5))))).status, 200)
-      assert.equal((await attacker.push(attacker.part('entities', rowsContent([groupRow(1)])))).status, 200)
+      assert.equal((await attacker.pushRows('lock_events', bad.slice(0, 5))).status, 200)
+      assert.equal((await attacker.pushRows('entities', [groupRow(1)])).status, 200)
       assert.equal(hub.hub.refused.get('quarantine_full'), 1)
     })
   })

@@ -1,39 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { readTelemetry } from '#hub/store/telemetry/reader.ts'
 import { LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
-import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { ADMIN_KEY, type Answer, People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
+import { ADMIN_KEY, type Answer, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
+import { sentLockEvent } from '#hub/testing/reported.ts'
+import { hubScene } from '#hub/testing/scene.ts'
 import { endsOf, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import { fileLinesOf, fileOf } from '#hub/testing/sync-file.ts'
+import { EVER, gpsRun } from '#hub/testing/telemetry.ts'
 import { GPS } from '#shared/telemetry/records.ts'
 import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import type { SyncPart } from '#shared/wire/replication/sync.ts'
 
 /** Set CARTBARN_TEST_LONG=1 for more random cuts. */
 const IS_LONG = process.env.CARTBARN_TEST_LONG !== undefined
-const EVER = { fromMs: 0, toMs: 8_000_000_000_000 }
-
-function gpsRun(times: readonly number[]) {
-  const records = GPS.allocate(times.length)
-  records.atMs.set(times)
-  return { hardwareId: 'cart-1', stream: 'gps', records } as const
-}
-
-function lockEvent(seq: number) {
-  return {
-    seq,
-    event_id: `event-${seq}`,
-    hardware_id: 'cart-1',
-    event: 'locked',
-    source: 'command',
-    at_ms: 1_000_000 + seq,
-    code: null,
-    command_id: null,
-    metadata: null,
-  }
-}
 
 /** Creates `count` parts of lock events and of telemetry, one row each, after the cursors of the gateway. */
 function partsOf(site: SiteClient, count: number): SyncPart[] {
@@ -42,7 +23,8 @@ function partsOf(site: SiteClient, count: number): SyncPart[] {
     let before: SyncPart | undefined
     for (let i = 1; i <= count; i++) {
       const seq = site.cursors[stream].seq + i
-      const content = stream === 'telemetry' ? runsContent([gpsRun([seq * 1000])]) : rowsContent([lockEvent(seq)])
+      const content =
+        stream === 'telemetry' ? runsContent([gpsRun('cart-1', [seq * 1000])]) : rowsContent([sentLockEvent(seq)])
       before = site.part(stream, content, { to: seq, before })
       parts.push(before)
     }
@@ -52,11 +34,7 @@ function partsOf(site: SiteClient, count: number): SyncPart[] {
 
 for (const kind of LONG_SUITE_KINDS) {
   describe(`a file carried to a hub on ${kind.name}`, { skip: kind.skip }, () => {
-    let hub: TestHub
-    before(async () => {
-      hub = await openHub(kind)
-    })
-    after(() => hub?.stop())
+    const { hub, people } = hubScene(kind)
 
     const upload = async (siteId: string, file: Uint8Array, key = ADMIN_KEY) => {
       const response = await hub.hub.app.request(`/sites/${siteId}/import`, {
@@ -70,18 +48,11 @@ for (const kind of LONG_SUITE_KINDS) {
     const contentOf = async (site: SiteClient) => {
       const of = { siteId: site.siteId, hardwareId: 'cart-1' }
       const { atMs } = await readTelemetry(hub.hub.database, GPS, of, EVER)
-      const events = await hub.hub.database.all<{ id: string }>(
-        'SELECT event_id AS id FROM event WHERE site_id = $1 ORDER BY at_ms',
-        [site.siteId],
-      )
+      const sql = 'SELECT event_id AS id FROM event WHERE site_id = $1 ORDER BY at_ms'
+      const events = await hub.hub.database.all<{ id: string }>(sql, [site.siteId])
       return { times: [...atMs], events: events.map(({ id }) => id) }
     }
-    const siteOf = async (site: SiteClient) => {
-      const headers = { 'x-api-key': ADMIN_KEY }
-      const answer = await hub.hub.app.request(`/sites/${site.siteId}`, { headers })
-      const body: Answer['body'] = await answer.json()
-      return body
-    }
+    const siteOf = (site: SiteClient) => people.get(site.path)
 
     test('is imported once, and its receipt has the cursors of the hub', async () => {
       const site = await hub.site()
@@ -92,10 +63,8 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.deepEqual([second.status, second.body.taken, second.body.known, second.body.rows], [200, 0, 6, 0])
       await site.hello()
       assert.deepEqual([first.body.cursors, second.body.cursors], [site.cursors, site.cursors])
-      assert.deepEqual(await contentOf(site), {
-        times: [1000, 2000, 3000],
-        events: ['event-1', 'event-2', 'event-3'],
-      })
+      const events = ['event-1', 'event-2', 'event-3']
+      assert.deepEqual(await contentOf(site), { times: [1000, 2000, 3000], events })
     })
 
     test('leaves a valid prefix when cut off anywhere, and the whole file completes it', async () => {
@@ -108,14 +77,8 @@ for (const kind of LONG_SUITE_KINDS) {
           // only gzip's trailer may be missing: then the content was complete
           assert.ok(partly.status === 400 || (partly.status === 200 && file.length - length <= 10), `${partly.status}`)
           const { times, events } = await contentOf(site)
-          assert.deepEqual(
-            times,
-            Array.from({ length: times.length }, (_, i) => (i + 1) * 1000),
-          )
-          assert.deepEqual(
-            events,
-            Array.from({ length: events.length }, (_, i) => `event-${i + 1}`),
-          )
+          for (const [i, time] of times.entries()) assert.equal(time, (i + 1) * 1000)
+          for (const [i, event] of events.entries()) assert.equal(event, `event-${i + 1}`)
           await site.hello()
           assert.equal(site.cursors.telemetry.seq, times.length)
           assert.equal(site.cursors.lock_events.seq, events.length)
@@ -133,7 +96,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const other = site.restarted()
       const changed = fileLinesOf(other, [
         ...partsOf(other, 1),
-        other.part('lock_events', rowsContent([{ ...lockEvent(9), source: 'code' }]), { to: 9 }),
+        other.part('lock_events', rowsContent([{ ...sentLockEvent(9), source: 'code' }]), { to: 9 }),
       ])
       const broken: string[][] = lines.flatMap((line, i) => [
         // the states of devices are optional
@@ -177,7 +140,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const site = await hub.site()
       const copy = site.restarted()
       await site.push(...partsOf(site, 2))
-      const part = copy.part('telemetry', runsContent([gpsRun([77])]), { to: 2 })
+      const part = copy.part('telemetry', runsContent([gpsRun('cart-1', [77])]), { to: 2 })
       const { status, body } = await upload(copy.siteId, fileOf(fileLinesOf(copy, [part])))
       assert.deepEqual([status, body.code], [409, 'cursor'])
       assert.deepEqual((await contentOf(site)).times, [1000, 2000])
@@ -200,7 +163,7 @@ for (const kind of LONG_SUITE_KINDS) {
 
     test('can be imported by admins only', async () => {
       const site = await hub.site()
-      const keys = await new People(hub).callers(site.siteId)
+      const keys = await people.callers(site.siteId)
       const file = fileOf(fileLinesOf(site, partsOf(site, 1)))
       for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
         const answer = await upload(site.siteId, file, keys[who] ?? '')
@@ -227,7 +190,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const { times, events } = await contentOf(site)
       assert.deepEqual([times.length, events.length], [30, 30])
       await site.hello()
-      const { warnings } = (await site.push(site.part('lock_events', rowsContent([lockEvent(99)])))).body
+      const { warnings } = (await site.pushRows('lock_events', [sentLockEvent(99)])).body
       assert.deepEqual(warnings, [])
       // its gateway has not reported missing rows; a second gateway would have its own state
       assert.equal((await siteOf(site)).state, 'comparing')
@@ -279,7 +242,7 @@ for (const kind of LONG_SUITE_KINDS) {
       site.cursors = old.cursors
       const ends = endsOf(site.cursors, 1)
       await site.hello({ forked_from: { epoch: old.epoch, reason: 'restored from a backup' }, ends })
-      await site.push(site.part('entities', rowsContent([device('cart-1', 'new')])))
+      await site.pushRows('entities', [device('cart-1', 'new')])
       const entry = {
         at_ms: 5,
         user_id: null,
@@ -296,7 +259,10 @@ for (const kind of LONG_SUITE_KINDS) {
         { ...device('cart-9', 'gone'), seq: 2 },
         { seq: 3, table: 'audit_entry', key: 'entry-1', body: entry },
       ]
-      const parts = [old.part('entities', rowsContent(rows)), old.part('telemetry', runsContent([gpsRun([1234])]))]
+      const parts = [
+        old.part('entities', rowsContent(rows)),
+        old.part('telemetry', runsContent([gpsRun('cart-1', [1234])])),
+      ]
       const head = { exported_at_ms: hub.clock.nowMs() - 1000 }
       const { status, body } = await upload(site.siteId, fileOf(fileLinesOf(old, parts, { head })))
       assert.deepEqual([status, body.taken], [200, 2])

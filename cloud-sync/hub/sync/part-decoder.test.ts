@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
 import { runsContent, SiteClient } from '#hub/testing/site-client.ts'
+import { batteryRun } from '#hub/testing/telemetry.ts'
 import { createLog } from '#shared/log.ts'
-import { BATTERY } from '#shared/telemetry/records.ts'
 import type { SyncPart } from '#shared/wire/replication/sync.ts'
 import { PartDecoder } from './part-decoder.ts'
 
@@ -11,11 +11,8 @@ const decoder = new PartDecoder(createLog('silent'))
 after(() => decoder.stop())
 
 function partOf(devices: number, recordsEach: number): SyncPart {
-  const runs = Array.from({ length: devices }, (_, n) => {
-    const records = BATTERY.allocate(recordsEach)
-    for (const i of records.atMs.keys()) records.atMs[i] = 1_780_000_000_000 + i * 1000
-    return { hardwareId: `cart-${n}`, stream: 'battery' as const, records }
-  })
+  const times = Array.from({ length: recordsEach }, (_, i) => 1_780_000_000_000 + i * 1000)
+  const runs = Array.from({ length: devices }, (_, n) => batteryRun(`cart-${n}`, times))
   const client = new SiteClient(() => assert.fail('sends nothing'), 'links', '')
   return client.part('telemetry', runsContent(runs), { to: 9 })
 }

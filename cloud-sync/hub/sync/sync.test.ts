@@ -1,58 +1,23 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { hasDuplicateGateway } from '#hub/sites/state.ts'
 import { compactSegments } from '#hub/store/telemetry/compactor.ts'
 import { readTelemetry } from '#hub/store/telemetry/reader.ts'
 import { DATABASE_KINDS } from '#hub/testing/databases.ts'
-import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { sentLockEvent } from '#hub/testing/reported.ts'
+import { hubScene } from '#hub/testing/scene.ts'
 import { blocksContent, endsOf, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { EVER, gpsAt, gpsBlock, gpsRun, sumOf } from '#hub/testing/telemetry.ts'
 import { RowHashSum } from '#shared/sync-hash.ts'
-import { encodeBlock } from '#shared/telemetry/block.ts'
-import { addRecords } from '#shared/telemetry/record-sum.ts'
-import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
-import type { TelemetryRun } from '#shared/telemetry/runs.ts'
+import { GPS } from '#shared/telemetry/records.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { DAY_MS } from '#shared/time.ts'
 import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
 import type { SyncPart } from '#shared/wire/replication/sync.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
-const EVER = { fromMs: 0, toMs: 8_000_000_000_000 }
-
-function gpsAt(times: readonly number[]): GpsRecords {
-  const records = GPS.allocate(times.length)
-  for (const [i, timeMs] of times.entries()) {
-    records.atMs[i] = timeMs
-    records.latE7[i] = 365_000_000 + (timeMs % 1000)
-  }
-  return records
-}
-
-function gpsRun(hardwareId: string, times: readonly number[]): TelemetryRun {
-  return { hardwareId, stream: 'gps', records: gpsAt(times) }
-}
-
-function gpsBlock(hardwareId: string, times: readonly number[]) {
-  return { hardwareId, block: encodeBlock(GPS, gpsAt(times)), count: times.length }
-}
-
-function lockEvent(seq: number, fields: Record<string, unknown> = {}) {
-  return {
-    seq,
-    event_id: `event-${seq}`,
-    hardware_id: 'cart-1',
-    event: 'locked',
-    source: 'command',
-    at_ms: NOON_MS + seq,
-    code: null,
-    command_id: null,
-    metadata: null,
-    ...fields,
-  }
-}
-
 function eraseNote(seq: number, fields: Record<string, unknown> = {}) {
   const body = {
     hardware_id: 'cart-1',
@@ -66,62 +31,45 @@ function eraseNote(seq: number, fields: Record<string, unknown> = {}) {
 
 for (const kind of DATABASE_KINDS) {
   describe(`a hub on ${kind.name}`, { skip: kind.skip }, () => {
-    let test_: TestHub
-    before(async () => {
-      test_ = await openHub(kind)
-    })
-    after(() => test_?.stop())
+    const { hub } = hubScene(kind)
 
-    const database = () => test_.hub.database
+    const database = () => hub.hub.database
     const times = async (site: SiteClient, hardwareId = 'cart-1') => {
       const of = { siteId: site.siteId, hardwareId }
       return [...(await readTelemetry(database(), GPS, of, EVER)).atMs]
     }
-    const count = async (site: SiteClient, table: string) => {
-      const row = await database().get<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table} WHERE site_id = $1`, [
-        site.siteId,
-      ])
-      return row?.count ?? 0
-    }
+    const count = (site: SiteClient, table: string) => hub.count(site, table)
 
     describe('authorisation of senders', () => {
       test('rejects a key that is missing, wrong, of another site or revoked', async () => {
-        const site = await test_.site()
-        const other = await test_.site()
-        const none = await test_.hub.app.request('/sync/v1/hello', { method: 'POST' })
+        const site = await hub.site()
+        const other = await hub.site()
+        const none = await hub.hub.app.request('/sync/v1/hello', { method: 'POST' })
         assert.equal(none.status, 401)
         assert.match(await none.text(), /"code":"missing_site_key"/)
-        const keys = {
-          invalid_site_key: [
-            'flt_x',
-            `cbs_${site.siteId}_${'A'.repeat(43)}`,
-            site.key.replace(site.siteId, other.siteId),
-          ],
-        }
-        for (const [code, wrong] of Object.entries(keys)) {
-          for (const key of wrong) {
-            for (const [method, path] of [
-              ['POST', '/hello'],
-              ['POST', '/push'],
-              ['POST', '/latest'],
-              ['POST', '/audit'],
-              ['GET', '/intents'],
-            ] as const) {
-              const { status, body } = await test_.client(site.siteId, key).request(method, path)
-              assert.deepEqual([status, body.code], [401, code], `${method} ${path} with ${key}`)
-            }
+        const wrongKeys = ['flt_x', `cbs_${site.siteId}_${'A'.repeat(43)}`, site.key.replace(site.siteId, other.siteId)]
+        for (const key of wrongKeys) {
+          for (const [method, path] of [
+            ['POST', '/hello'],
+            ['POST', '/push'],
+            ['POST', '/latest'],
+            ['POST', '/audit'],
+            ['GET', '/intents'],
+          ] as const) {
+            const { status, body } = await hub.client(site.siteId, key).request(method, path)
+            assert.deepEqual([status, body.code], [401, 'invalid_site_key'], `${method} ${path} with ${key}`)
           }
         }
-        await test_.hub.sites.revoke(site.siteId)
+        await hub.hub.sites.revoke(site.siteId)
         assert.equal((await site.hello()).body.code, 'revoked_site_key')
-        const key = await test_.hub.sites.rotate(site.siteId)
-        assert.equal((await test_.client(site.siteId, key).hello()).status, 200)
+        const key = await hub.hub.sites.rotate(site.siteId)
+        assert.equal((await hub.client(site.siteId, key).hello()).status, 200)
         assert.equal((await site.hello()).body.code, 'revoked_site_key')
       })
 
       test('rejects a body with another site, a later protocol or the epoch of another site', async () => {
-        const site = await test_.site()
-        const other = await test_.site()
+        const site = await hub.site()
+        const other = await hub.site()
         const ofProtocol = (protocol: number): object => ({ protocol, something: 'new' })
         const wrong = await site.hello({ site: other.siteId })
         assert.deepEqual([wrong.status, wrong.body.code], [403, 'wrong_site'])
@@ -134,9 +82,9 @@ for (const kind of DATABASE_KINDS) {
       })
 
       test('accepts no data before hello', async () => {
-        const site = await test_.site()
-        const stranger = test_.client(site.siteId, site.key)
-        const answer = await stranger.push(stranger.part('lock_events', rowsContent([lockEvent(1)])))
+        const site = await hub.site()
+        const stranger = hub.client(site.siteId, site.key)
+        const answer = await stranger.pushRows('lock_events', [sentLockEvent(1)])
         assert.deepEqual([answer.status, answer.body.code], [409, 'unknown_epoch'])
         assert.equal((await stranger.latest({})).body.code, 'unknown_epoch')
         assert.equal((await stranger.audit('gps', 0, [])).body.code, 'unknown_epoch')
@@ -146,9 +94,9 @@ for (const kind of DATABASE_KINDS) {
 
     describe('cursors', () => {
       test('batches of all streams are accepted in one request, and hello returns the cursors', async () => {
-        const site = await test_.site()
-        const first = site.part('lock_events', rowsContent([lockEvent(1), lockEvent(2)]), { to: 2 })
-        const second = site.part('lock_events', rowsContent([lockEvent(5)]), { to: 9, before: first })
+        const site = await hub.site()
+        const first = site.part('lock_events', rowsContent([sentLockEvent(1), sentLockEvent(2)]), { to: 2 })
+        const second = site.part('lock_events', rowsContent([sentLockEvent(5)]), { to: 9, before: first })
         const device = { seq: 1, table: 'device', key: 'cart-1', body: { hardware_id: 'cart-1' } }
         const { status, body } = await site.push(
           first,
@@ -164,17 +112,13 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual(await times(site), [1000, 2000, 3000, NOON_MS, NOON_MS + 1000])
         assert.equal(await count(site, 'event'), 3)
         const again = await site.restarted().hello()
-        assert.deepEqual(again.body.cursors, {
-          ...site.cursors,
-          notes: NO_CURSOR,
-          geofence_events: NO_CURSOR,
-        })
+        assert.deepEqual(again.body.cursors, { ...site.cursors, notes: NO_CURSOR, geofence_events: NO_CURSOR })
       })
 
       test('a repeated or skipping batch is rejected with all cursors, and with it the whole request', async () => {
-        const site = await test_.site()
-        const part = site.part('lock_events', rowsContent([lockEvent(1)]))
-        const skipping = { ...site.part('lock_events', rowsContent([lockEvent(3)]), { to: 3 }), from: 2 }
+        const site = await hub.site()
+        const part = site.part('lock_events', rowsContent([sentLockEvent(1)]))
+        const skipping = { ...site.part('lock_events', rowsContent([sentLockEvent(3)]), { to: 3 }), from: 2 }
         await site.push(part)
         const note = { seq: 1, note_id: 'n', kind: 'something', at_ms: 0, body: {} }
         const other = site.part('notes', rowsContent([note]))
@@ -184,15 +128,15 @@ for (const kind of DATABASE_KINDS) {
         assert.equal(answer.body.cursors.notes.seq, 0)
         assert.equal(await count(site, 'event'), 1)
         assert.equal((await site.push(skipping)).body.code, 'invalid_hash')
-        const otherChain = site.part('lock_events', rowsContent([lockEvent(2)]))
+        const otherChain = site.part('lock_events', rowsContent([sentLockEvent(2)]))
         otherChain.prev_hash = 'f'.repeat(64)
         assert.equal((await site.push(otherChain)).body.code, 'invalid_hash')
       })
 
       test('one of several identical concurrent batches is accepted', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         const parts = Array.from({ length: 8 }, (_, i) =>
-          site.part('lock_events', rowsContent([lockEvent(i + 1, { event_id: `racing-${i}` })]), { to: 8 }),
+          site.part('lock_events', rowsContent([sentLockEvent(i + 1, { event_id: `racing-${i}` })]), { to: 8 }),
         )
         const answers = await Promise.all(parts.map((part) => site.push(part)))
         assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(7).fill(409)])
@@ -200,8 +144,8 @@ for (const kind of DATABASE_KINDS) {
       })
 
       test('a gateway whose data ends before that of the hub gets the code ahead', async () => {
-        const site = await test_.site()
-        await site.push(site.part('lock_events', rowsContent([lockEvent(1)]), { to: 50 }))
+        const site = await hub.site()
+        await site.pushRows('lock_events', [sentLockEvent(1)], { to: 50 })
         const ends = endsOf(site.cursors, 0)
         assert.equal((await site.restarted().hello({ ends })).status, 200)
         const answer = await site.restarted().hello({ ends: { ...ends, lock_events: 49 } })
@@ -221,14 +165,14 @@ for (const kind of DATABASE_KINDS) {
         'a negative position': (part) => [{ ...part, from: -1 }, 'invalid_body'],
       }
       test('is rejected with a code, and with it the whole request', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         for (const [name, damage] of Object.entries(wrongs)) {
           const good = site.part('notes', rowsContent([{ seq: 1, note_id: 'n', kind: 'x', at_ms: 0, body: {} }]))
-          const [part, code] = damage(site.part('lock_events', rowsContent([lockEvent(1)])))
+          const [part, code] = damage(site.part('lock_events', rowsContent([sentLockEvent(1)])))
           const answer = await site.push(good, part)
           assert.deepEqual([answer.status, answer.body.code], [400, code], name)
         }
-        const miscounted = site.part('lock_events', { ...rowsContent([lockEvent(1)]), count: 2 })
+        const miscounted = site.part('lock_events', { ...rowsContent([sentLockEvent(1)]), count: 2 })
         assert.equal((await site.push(miscounted)).body.code, 'wrong_count')
         const runs = site.part('telemetry', { ...runsContent([gpsRun('cart-1', [1])]), count: 7 })
         assert.equal((await site.push(runs)).body.code, 'wrong_count')
@@ -237,7 +181,7 @@ for (const kind of DATABASE_KINDS) {
       })
 
       test('is rejected if it is not JSON or gzip, nested too deep, or too large packed or unpacked', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         const code = async (body: Uint8Array, headers: Record<string, string> = {}) => {
           const answer = await site.request('POST', '/push', body, headers)
           return [answer.status, answer.body.code]
@@ -261,7 +205,7 @@ for (const kind of DATABASE_KINDS) {
 
     describe('unreadable and invalid data', () => {
       test('is quarantined as a whole batch, acknowledged and reported', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         const bad = [
           site.part('telemetry', { data: randomBytes(100), count: 5, encoding: 'runs-1' }),
           site.part('history', { data: randomBytes(100), count: 5, encoding: 'blocks-1' }),
@@ -283,7 +227,7 @@ for (const kind of DATABASE_KINDS) {
       })
 
       test('does not stop a stream, whatever texts it contains', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         const half = `${'x'.repeat(470)}${'\u{1f6a9}'.repeat(30)}`
         for (const [data, encoding] of [
           [Buffer.alloc(9), 'rows-1'],
@@ -295,37 +239,34 @@ for (const kind of DATABASE_KINDS) {
           const { status, body } = await site.push(part)
           assert.deepEqual([status, body.warnings], [200, ['quarantined']], encoding)
         }
-        const hello = await site.hello({
-          program: 'cart\0barn',
-        })
-        assert.equal(hello.status, 400)
+        assert.equal((await site.hello({ program: 'cart\0barn' })).status, 400)
         const group = { group: 'cart\0', count: 1, sum: '0'.repeat(16) }
         assert.equal((await site.audit('gps', 0, [group])).status, 400)
       })
 
       test('is quarantined row by row, and the other rows of the batch are applied', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         let deep: unknown = 1
         for (let level = 0; level < 25; level++) deep = [deep]
         let tooDeep: unknown = deep
         for (let level = 0; level < 20; level++) tooDeep = { in: tooDeep }
         const rows = [
-          lockEvent(1, { metadata: deep, unknown_field: 'kept' }),
-          lockEvent(2, { at_ms: 'yesterday' }),
-          lockEvent(3, { hardware_id: '' }),
-          lockEvent(4, { event_id: 'with\0zero' }),
-          lockEvent(5, { metadata: tooDeep }),
-          lockEvent(6, { code: 'a\0b' }),
+          sentLockEvent(1, { metadata: deep, unknown_field: 'kept' }),
+          sentLockEvent(2, { at_ms: 'yesterday' }),
+          sentLockEvent(3, { hardware_id: '' }),
+          sentLockEvent(4, { event_id: 'with\0zero' }),
+          sentLockEvent(5, { metadata: tooDeep }),
+          sentLockEvent(6, { code: 'a\0b' }),
           null,
-          lockEvent(8),
+          sentLockEvent(8),
         ]
-        const answer = await site.push(site.part('lock_events', rowsContent(rows), { to: 8 }))
+        const answer = await site.pushRows('lock_events', rows, { to: 8 })
         assert.deepEqual([answer.status, answer.body.warnings], [200, ['quarantined']])
         const events = await database().all<{ body: string }>(
           'SELECT body FROM event WHERE site_id = $1 ORDER BY at_ms',
           [site.siteId],
         )
-        const { seq: _, ...first } = lockEvent(1, { metadata: deep, unknown_field: 'kept' })
+        const { seq: _, ...first } = sentLockEvent(1, { metadata: deep, unknown_field: 'kept' })
         assert.deepEqual(events.map(({ body }) => body)[0], JSON.stringify(first))
         assert.equal(events.length, 2)
         assert.equal(await count(site, 'quarantine'), 6)
@@ -333,7 +274,7 @@ for (const kind of DATABASE_KINDS) {
           { seq: 1, note_id: 'a', kind: 'gap', at_ms: 1, body: { stream: 'gps' } },
           { seq: 2, note_id: 'b', kind: 'of the future', at_ms: 1, body: { anything: [1] } },
         ]
-        assert.equal((await site.push(site.part('notes', rowsContent(notes)))).status, 200)
+        assert.equal((await site.pushRows('notes', notes)).status, 200)
         assert.equal(await count(site, 'quarantine'), 7)
         assert.equal(await count(site, 'event'), 3)
       })
@@ -353,18 +294,18 @@ for (const kind of DATABASE_KINDS) {
       const note = { seq: 1, note_id: 'n', kind: 'blank', at_ms: 1, body: { lock_events: blanked } }
 
       test('are blanked exactly as at the site, and rows that arrive blank stay blank', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         const rows = [
-          lockEvent(1, { code: '04A1' }),
-          lockEvent(2, { code: '04A1', metadata: metadata('Ann') }),
-          lockEvent(3, { code: '04A1', metadata: metadata('Ann') }),
+          sentLockEvent(1, { code: '04A1' }),
+          sentLockEvent(2, { code: '04A1', metadata: metadata('Ann') }),
+          sentLockEvent(3, { code: '04A1', metadata: metadata('Ann') }),
         ]
-        await site.push(site.part('lock_events', rowsContent(rows)))
-        assert.equal((await site.push(site.part('notes', rowsContent([note])))).status, 200)
+        await site.pushRows('lock_events', rows)
+        assert.equal((await site.pushRows('notes', [note])).status, 200)
         const expected = [
-          lockEvent(1),
-          lockEvent(2, { code: '04A1', metadata: metadata('') }),
-          lockEvent(3, { code: '04A1', metadata: metadata('Ann') }),
+          sentLockEvent(1),
+          sentLockEvent(2, { code: '04A1', metadata: metadata('') }),
+          sentLockEvent(3, { code: '04A1', metadata: metadata('Ann') }),
         ]
         assert.deepEqual(
           await bodies(site),
@@ -374,89 +315,75 @@ for (const kind of DATABASE_KINDS) {
       })
 
       test('are blank when the note arrives again after a fork', async () => {
-        const site = await test_.site()
-        await site.push(site.part('notes', rowsContent([note])))
-        const fork = site.restarted()
-        fork.epoch = randomBytes(16).toString('hex')
-        await fork.hello({ forked_from: { epoch: site.epoch, reason: 'restored from a backup' } })
-        await fork.push(fork.part('lock_events', rowsContent([lockEvent(1, { code: '04A1' })])))
-        await fork.push(fork.part('notes', rowsContent([note])))
-        const { seq: _, ...row } = lockEvent(1)
+        const site = await hub.site()
+        await site.pushRows('notes', [note])
+        const fork = await site.forked()
+        await fork.pushRows('lock_events', [sentLockEvent(1, { code: '04A1' })])
+        await fork.pushRows('notes', [note])
+        const { seq: _, ...row } = sentLockEvent(1)
         assert.deepEqual(await bodies(site), [JSON.stringify(row)])
       })
 
       test('are not affected by an unreadable note, which is quarantined', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         const bad = { ...note, body: { lock_events: [{ event_id: 1 }] } }
-        assert.equal((await site.push(site.part('notes', rowsContent([bad])))).status, 200)
+        assert.equal((await site.pushRows('notes', [bad])).status, 200)
         assert.equal(await count(site, 'quarantine'), 1)
       })
     })
 
     describe('telemetry', () => {
       test('history that overlaps stored rows adds only the new ones', async () => {
-        const site = await test_.site()
-        await site.push(site.part('telemetry', runsContent([gpsRun('cart-1', [1000, 2000, 3000])])))
-        await site.push(site.part('history', blocksContent([gpsBlock('cart-1', [500, 1000, 2500])])))
-        await site.push(site.part('history', blocksContent([gpsBlock('cart-1', [500, 1000, 2500])])))
+        const site = await hub.site()
+        await site.pushRuns([gpsRun('cart-1', [1000, 2000, 3000])])
+        await site.pushBlocks([gpsBlock('cart-1', [500, 1000, 2500])])
+        await site.pushBlocks([gpsBlock('cart-1', [500, 1000, 2500])])
         assert.deepEqual(await times(site), [500, 1000, 2000, 2500, 3000])
         await compactSegments(database(), site.siteId, 0)
-        await site.push(site.part('history', blocksContent([gpsBlock('cart-1', [100, 2000, 2999, 3000, 9000])])))
+        await site.pushBlocks([gpsBlock('cart-1', [100, 2000, 2999, 3000, 9000])])
         assert.deepEqual(await times(site), [100, 500, 1000, 2000, 2500, 2999, 3000, 9000])
-        const rows = await database().get('SELECT SUM(record_count) AS sum FROM telemetry_block WHERE site_id = $1', [
-          site.siteId,
-        ])
-        assert.deepEqual(rows, { sum: 8 })
+        const sql = 'SELECT SUM(record_count) AS sum FROM telemetry_block WHERE site_id = $1'
+        assert.deepEqual(await database().get(sql, [site.siteId]), { sum: 8 })
       })
 
       test('an erasure removes stored and late rows from before it, and none from after it', async () => {
-        const site = await test_.site()
-        const both = (at: number[]) => runsContent([gpsRun('cart-1', at), gpsRun('cart-2', at)])
-        await site.push(site.part('telemetry', both([1000, 2000]), { to: 10 }))
+        const site = await hub.site()
+        const push = (at: number[], to: number) => site.pushRuns([gpsRun('cart-1', at), gpsRun('cart-2', at)], { to })
+        await push([1000, 2000], 10)
         await compactSegments(database(), site.siteId, 0)
-        await site.push(site.part('telemetry', both([3000]), { to: 20 }))
+        await push([3000], 20)
         const note = eraseNote(1, { telemetry_through: 40, history_through: 7 })
-        assert.equal((await site.push(site.part('notes', rowsContent([note])))).status, 200)
+        assert.equal((await site.pushRows('notes', [note])).status, 200)
         assert.deepEqual([await times(site), await times(site, 'cart-2')], [[], [1000, 2000, 3000]])
-        await site.push(site.part('telemetry', both([4000]), { to: 40 }))
-        await site.push(site.part('history', blocksContent([gpsBlock('cart-1', [100])]), { to: 7 }))
+        await push([4000], 40)
+        await site.pushBlocks([gpsBlock('cart-1', [100])], { to: 7 })
         assert.deepEqual([await times(site), await times(site, 'cart-2')], [[], [1000, 2000, 3000, 4000]])
-        await site.push(site.part('telemetry', both([5000]), { to: 42 }))
-        await site.push(site.part('history', blocksContent([gpsBlock('cart-1', [200])]), { to: 8 }))
+        await push([5000], 42)
+        await site.pushBlocks([gpsBlock('cart-1', [200])], { to: 8 })
         assert.deepEqual(await times(site), [200, 5000])
-        const resent = site.part('telemetry', runsContent([gpsRun('cart-1', [1000])]), { isResend: true })
-        await site.push(resent)
+        await site.pushRuns([gpsRun('cart-1', [1000])], { isResend: true })
         assert.deepEqual(await times(site), [200, 5000], 'what was read before the erasure is on its way')
       })
 
       test('an old erasure that arrives again after a fork removes no rows', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         const note = eraseNote(1, { telemetry_through: 5, history_through: 5 })
-        await site.push(site.part('notes', rowsContent([note])))
-        await site.push(site.part('telemetry', runsContent([gpsRun('cart-1', [7000])]), { to: 10 }))
-        const fork = site.restarted()
-        fork.epoch = randomBytes(16).toString('hex')
-        await fork.hello({ forked_from: { epoch: site.epoch, reason: 'restored from a backup' } })
-        await fork.push(fork.part('notes', rowsContent([note])))
+        await site.pushRows('notes', [note])
+        await site.pushRuns([gpsRun('cart-1', [7000])], { to: 10 })
+        const fork = await site.forked()
+        await fork.pushRows('notes', [note])
         assert.deepEqual(await times(site), [7000])
-        await fork.push(fork.part('telemetry', runsContent([gpsRun('cart-1', [1]), gpsRun('cart-2', [1])]), { to: 5 }))
+        await fork.pushRuns([gpsRun('cart-1', [1]), gpsRun('cart-2', [1])], { to: 5 })
         assert.deepEqual([await times(site), await times(site, 'cart-2')], [[7000], [1]])
-        await fork.push(fork.part('telemetry', runsContent([gpsRun('cart-1', [7000, 8000])]), { to: 11 }))
+        await fork.pushRuns([gpsRun('cart-1', [7000, 8000])], { to: 11 })
         assert.deepEqual(await times(site), [7000, 8000])
       })
 
       test('a gap is recorded once', async () => {
-        const site = await test_.site()
-        const body = {
-          stream: 'gps',
-          from_ms: 1,
-          to_ms: 2,
-          count: 3,
-          hardware_ids: ['cart-1'],
-          reason: 'disk',
-        }
+        const site = await hub.site()
+        const body = { stream: 'gps', from_ms: 1, to_ms: 2, count: 3, hardware_ids: ['cart-1'], reason: 'disk' }
         const rows = [1, 2].map((seq) => ({ seq, note_id: 'same', kind: 'gap', at_ms: 5, body }))
-        assert.equal((await site.push(site.part('notes', rowsContent(rows)))).status, 200)
+        assert.equal((await site.pushRows('notes', rows)).status, 200)
         assert.equal(await count(site, 'gap'), 1)
         assert.equal(await count(site, 'event'), 1)
       })
@@ -475,28 +402,21 @@ for (const kind of DATABASE_KINDS) {
       }
 
       test('have their last reported value', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         const rows = [entity(1, 'a', { v: 1 }), entity(2, 'b', { v: 1 }), entity(3, 'a', { v: 2 })]
-        await site.push(site.part('entities', rowsContent(rows), { to: 3 }))
+        await site.pushRows('entities', rows, { to: 3 })
         assert.deepEqual(await bodies(site), { a: '{"v":2}', b: '{"v":1}' })
-        await site.push(site.part('entities', rowsContent([entity(4, 'b', null)])))
+        await site.pushRows('entities', [entity(4, 'b', null)])
         assert.deepEqual(await bodies(site), { a: '{"v":2}', b: null })
-        const stale = site.part('entities', rowsContent([entity(2, 'b', { v: 1 }), entity(9, 'c', { v: 9 })]), {
-          isResend: true,
-        })
-        assert.equal((await site.push(stale)).status, 200)
+        const stale = [entity(2, 'b', { v: 1 }), entity(9, 'c', { v: 9 })]
+        assert.equal((await site.pushRows('entities', stale, { isResend: true })).status, 200)
         assert.deepEqual(await bodies(site), { a: '{"v":2}', b: null, c: '{"v":9}' })
       })
 
       test('of a kind that only a later gateway knows are kept, compared and deleted as others are', async () => {
-        const site = await test_.site()
-        const rows = [1, 2].map((seq) => ({
-          seq,
-          table: 'of_the_future',
-          key: `k${seq}`,
-          body: { n: [seq] },
-        }))
-        assert.equal((await site.push(site.part('entities', rowsContent(rows)))).status, 200)
+        const site = await hub.site()
+        const rows = [1, 2].map((seq) => ({ seq, table: 'of_the_future', key: `k${seq}`, body: { n: [seq] } }))
+        assert.equal((await site.pushRows('entities', rows)).status, 200)
         assert.deepEqual(await bodies(site), { k1: '{"n":[1]}', k2: '{"n":[2]}' })
         assert.equal(await count(site, 'quarantine'), 0)
         const audit = async (some: typeof rows) => {
@@ -507,21 +427,19 @@ for (const kind of DATABASE_KINDS) {
         }
         assert.deepEqual(await audit(rows), { resend: [], extra: [] })
         const gone = { ...rows[0], seq: 3, body: null }
-        assert.equal((await site.push(site.part('entities', rowsContent([gone])))).status, 200)
+        assert.equal((await site.pushRows('entities', [gone])).status, 200)
         assert.deepEqual(await audit(rows.slice(1)), { resend: [], extra: [] })
       })
 
       test('of the epoch before a fork are deleted once all of the new one are there', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         const rows = [entity(1, 'gone', { v: 1 }), entity(2, 'kept', { v: 1 })]
-        await site.push(site.part('entities', rowsContent(rows), { to: 2 }))
-        const fork = site.restarted()
-        fork.epoch = randomBytes(16).toString('hex')
+        await site.pushRows('entities', rows, { to: 2 })
         const ends = { ...endsOf(site.cursors, 0), entities: 3 }
-        await fork.hello({ ends, forked_from: { epoch: site.epoch, reason: 'restored from a backup' } })
-        await fork.push(fork.part('entities', rowsContent([entity(1, 'kept', { v: 1 })]), { to: 1 }))
+        const fork = await site.forked({ ends })
+        await fork.pushRows('entities', [entity(1, 'kept', { v: 1 })], { to: 1 })
         assert.deepEqual(Object.keys(await bodies(site)), ['gone', 'kept'])
-        await fork.push(fork.part('entities', rowsContent([entity(3, 'new', { v: 1 })]), { to: 3 }))
+        await fork.pushRows('entities', [entity(3, 'new', { v: 1 })], { to: 3 })
         assert.deepEqual(Object.keys(await bodies(site)), ['kept', 'new'])
       })
     })
@@ -537,7 +455,7 @@ for (const kind of DATABASE_KINDS) {
       const device = (id: string, v: number) => ({ hardware_id: id, v })
 
       test('are the newest of each device, and a complete report removes all others', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         const at = (at_ms: number, devices: unknown[], is_complete = false) => {
           return site.latest({ at_ms, devices, is_complete, backlog: { rows: 12, oldest_ms: 5 } })
         }
@@ -561,62 +479,62 @@ for (const kind of DATABASE_KINDS) {
 
     describe('two gateways with one identity', () => {
       test('get a warning once the newer one has been active for a while', async () => {
-        const older = await test_.site()
+        const older = await hub.site()
         const newer = older.restarted()
         await newer.hello()
-        const one = await older.push(older.part('lock_events', rowsContent([lockEvent(1)])))
+        const one = await older.pushRows('lock_events', [sentLockEvent(1)])
         assert.deepEqual(one.body.warnings, [], 'what was on its way')
         try {
-          test_.clock.aheadMs = 61_000
+          hub.clock.aheadMs = 61_000
           newer.cursors = older.cursors
-          const quiet = await newer.push(newer.part('lock_events', rowsContent([lockEvent(2)])))
+          const quiet = await newer.pushRows('lock_events', [sentLockEvent(2)])
           assert.deepEqual(quiet.body.warnings, [], 'a gateway that was started anew is one gateway')
           older.cursors = newer.cursors
-          const two = await older.push(older.part('lock_events', rowsContent([lockEvent(3)])))
+          const two = await older.pushRows('lock_events', [sentLockEvent(3)])
           assert.deepEqual(two.body.warnings, ['two_gateways'])
           newer.cursors = older.cursors
-          const three = await newer.push(newer.part('lock_events', rowsContent([lockEvent(4)])))
+          const three = await newer.pushRows('lock_events', [sentLockEvent(4)])
           assert.deepEqual(three.body.warnings, ['two_gateways'])
           assert.equal(await count(older, 'event'), 4, 'nothing is lost')
           const site = await database().get<{ at: number }>(
             'SELECT two_gateways_ms AS at FROM site WHERE site_id = $1',
             [older.siteId],
           )
-          assert.ok(hasDuplicateGateway(site?.at ?? null, test_.clock.nowMs()))
-          assert.ok(!hasDuplicateGateway(site?.at ?? null, test_.clock.nowMs() + 3_600_000))
+          assert.ok(hasDuplicateGateway(site?.at ?? null, hub.clock.nowMs()))
+          assert.ok(!hasDuplicateGateway(site?.at ?? null, hub.clock.nowMs() + 3_600_000))
         } finally {
-          test_.clock.aheadMs = 0
+          hub.clock.aheadMs = 0
         }
       })
 
       test('count as one again when either has been stopped', async () => {
-        const older = await test_.site()
+        const older = await hub.site()
         const newer = older.restarted()
         await newer.hello()
         try {
-          test_.clock.aheadMs = 61_000
-          await older.push(older.part('lock_events', rowsContent([lockEvent(1)])))
-          test_.clock.aheadMs = 3_600_000
-          const later = await older.push(older.part('lock_events', rowsContent([lockEvent(2)])))
+          hub.clock.aheadMs = 61_000
+          await older.pushRows('lock_events', [sentLockEvent(1)])
+          hub.clock.aheadMs = 3_600_000
+          const later = await older.pushRows('lock_events', [sentLockEvent(2)])
           assert.deepEqual(later.body.warnings, [])
         } finally {
-          test_.clock.aheadMs = 0
+          hub.clock.aheadMs = 0
         }
       })
 
       test('are not assumed when a restart coincides with a hub clock that goes back', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         try {
-          test_.clock.aheadMs = -300_000
+          hub.clock.aheadMs = -300_000
           const restarted = site.restarted()
           await restarted.hello()
-          test_.clock.aheadMs = -200_000
-          const { body } = await restarted.push(restarted.part('lock_events', rowsContent([lockEvent(1)])))
+          hub.clock.aheadMs = -200_000
+          const { body } = await restarted.pushRows('lock_events', [sentLockEvent(1)])
           assert.deepEqual(body.warnings, [])
-          test_.clock.aheadMs = 70_000
+          hub.clock.aheadMs = 70_000
           assert.deepEqual((await restarted.hello()).body.warnings, [])
         } finally {
-          test_.clock.aheadMs = 0
+          hub.clock.aheadMs = 0
         }
       })
     })
@@ -633,7 +551,7 @@ for (const kind of DATABASE_KINDS) {
       }
 
       test('arrive when they are created, are announced by pushes, and end with their result', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         const waiting = site.request('GET', '/intents?after=0&wait=50')
         await eventually(async () => (await site.latest({})).status === 200, 'another request')
         await insert(site, 1)
@@ -654,7 +572,7 @@ for (const kind of DATABASE_KINDS) {
         assert.equal((await site.latest({})).body.intents_waiting, false)
         const result = { intent_id: 'intent-1', status: 'rejected', reason: 'no such device' }
         const note = { seq: 1, note_id: 'r', kind: 'intent_result', at_ms: 77, body: result }
-        await site.push(site.part('notes', rowsContent([note])))
+        await site.pushRows('notes', [note])
         assert.deepEqual(
           await database().get('SELECT status, reason, finished_at_ms FROM intent WHERE site_id = $1', [site.siteId]),
           { status: 'rejected', reason: 'no such device', finished_at_ms: 77 },
@@ -664,7 +582,7 @@ for (const kind of DATABASE_KINDS) {
       })
 
       test('arrive after a hub was restored from a backup, both new and waiting ones', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         await insert(site, 1)
         await insert(site, 2)
         const seqs = async (after: number) => {
@@ -681,7 +599,7 @@ for (const kind of DATABASE_KINDS) {
       })
 
       test('do not end a wait if they are withdrawn', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         await insert(site, 1)
         await database().run(`UPDATE intent SET status = 'withdrawn' WHERE site_id = $1`, [site.siteId])
         const startedAtMs = performance.now()
@@ -690,14 +608,14 @@ for (const kind of DATABASE_KINDS) {
       })
 
       test('have no waiting request left after its client disconnects', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         const leaving = new AbortController()
-        const request = fetch(`${test_.hub.url()}/sync/v1/intents?after=0&wait=50`, {
+        const request = fetch(`${hub.hub.url()}/sync/v1/intents?after=0&wait=50`, {
           headers: { authorization: `Bearer ${site.key}` },
           signal: leaving.signal,
         })
         const refused = assert.rejects(request, { name: 'AbortError' })
-        const { intentWatch } = test_.hub
+        const { intentWatch } = hub.hub
         await eventually(() => intentWatch.waitingCount === 1, 'it waits')
         leaving.abort()
         await refused
@@ -706,20 +624,12 @@ for (const kind of DATABASE_KINDS) {
     })
 
     describe('audits', () => {
-      const sumOf = (records: GpsRecords) => {
-        const sum = new RowHashSum()
-        addRecords(sum, GPS, records)
-        return { count: sum.count, sum: sum.toString() }
-      }
-
       test('find the groups that lack rows, and those that have more', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         const day = Date.UTC(2026, 4, 1)
         const at = (ms: number[]) => ms.map((each) => day + each)
         const late = gpsRun('cart-3', [day + DAY_MS - 1, day + DAY_MS])
-        await site.push(
-          site.part('telemetry', runsContent([gpsRun('cart-1', at([0, 1, 2])), gpsRun('cart-2', at([5, 6])), late])),
-        )
+        await site.pushRuns([gpsRun('cart-1', at([0, 1, 2])), gpsRun('cart-2', at([5, 6])), late])
         const groups = [
           { group: 'cart-1', ...sumOf(gpsAt(at([0, 1, 2]))) },
           { group: 'cart-2', ...sumOf(gpsAt(at([5, 7]))) },
@@ -753,14 +663,13 @@ for (const kind of DATABASE_KINDS) {
       })
 
       test('find missing rows in a group with extra rows, and request them once', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         const day = Date.UTC(2026, 4, 1)
         const at = (ms: number[]) => ms.map((each) => day + each)
-        await site.push(site.part('telemetry', runsContent([gpsRun('cart-1', at([0, 1, 2, 3]))])))
+        await site.pushRuns([gpsRun('cart-1', at([0, 1, 2, 3]))])
         const groups = [{ group: 'cart-1', ...sumOf(gpsAt(at([2, 3, 4]))) }]
         const ask = async () => (await site.audit('gps', day, groups)).body
-        const resend = (ms: number[]) =>
-          site.push(site.part('telemetry', runsContent([gpsRun('cart-1', at(ms))]), { isResend: true }))
+        const resend = (ms: number[]) => site.pushRuns([gpsRun('cart-1', at(ms))], { isResend: true })
         assert.deepEqual(await ask(), { resend: ['cart-1'], extra: [{ group: 'cart-1', count: 1 }] })
         await resend([2, 3])
         assert.deepEqual((await ask()).resend, ['cart-1'], 'not all of it came')
@@ -774,23 +683,18 @@ for (const kind of DATABASE_KINDS) {
       })
 
       test('compare what a device had when it was counted, whatever it has sent since', async () => {
-        const site = await test_.site()
+        const site = await hub.site()
         assert.equal((await site.hello()).body.audits_through, true)
         const day = Date.UTC(2026, 4, 1)
         const at = (ms: number[]) => ms.map((each) => day + each)
-        await site.push(site.part('telemetry', runsContent([gpsRun('cart-1', at([0, 2, 3, 4]))])))
-        const group = (times: number[]) => ({
-          group: 'cart-1',
-          ...sumOf(gpsAt(at(times))),
-          through_ms: day + Math.max(...times),
-        })
-        assert.deepEqual((await site.audit('gps', day, [group([0, 1, 2])])).body, {
-          resend: ['cart-1'],
-          extra: [],
-        })
+        await site.pushRuns([gpsRun('cart-1', at([0, 2, 3, 4]))])
+        const group = (times: number[]) => {
+          return { group: 'cart-1', ...sumOf(gpsAt(at(times))), through_ms: day + Math.max(...times) }
+        }
+        assert.deepEqual((await site.audit('gps', day, [group([0, 1, 2])])).body, { resend: ['cart-1'], extra: [] })
         assert.deepEqual((await site.audit('gps', day, [group([0, 2])])).body, { resend: [], extra: [] })
-        const events = [lockEvent(1), lockEvent(2)]
-        await site.push(site.part('lock_events', rowsContent(events)))
+        const events = [sentLockEvent(1), sentLockEvent(2)]
+        await site.pushRows('lock_events', events)
         const sum = new RowHashSum()
         const { seq: _, ...first } = events[0] ?? { seq: 0 }
         sum.addText(JSON.stringify(first))
@@ -801,8 +705,11 @@ for (const kind of DATABASE_KINDS) {
       })
 
       test('compare events by their content, and entities without a day', async () => {
-        const site = await test_.site()
-        const rows = [lockEvent(1, { metadata: { '10': 'ten', a: 1.5e300 } }), lockEvent(2, { hardware_id: 'cart-2' })]
+        const site = await hub.site()
+        const rows = [
+          sentLockEvent(1, { metadata: { '10': 'ten', a: 1.5e300 } }),
+          sentLockEvent(2, { hardware_id: 'cart-2' }),
+        ]
         const entities = [
           { seq: 1, table: 'device', key: 'a', body: { name: 'é \u{1f6a9} "x"' } },
           { seq: 2, table: 'device', key: 'b', body: null },
@@ -831,8 +738,8 @@ for (const kind of DATABASE_KINDS) {
     })
 
     test('rejects a report acknowledging rows it lacks, with its cursors, and stores no states', async () => {
-      const site = await test_.site()
-      await site.push(site.part('lock_events', rowsContent([lockEvent(1)])))
+      const site = await hub.site()
+      await site.pushRows('lock_events', [sentLockEvent(1)])
       const backlog = { rows: 0, oldest_ms: null, unconfirmed_rows: 0 }
       const devices = [{ hardware_id: 'cart-1' }]
       assert.equal((await site.latest({ backlog: { ...backlog, acked: { lock_events: 1 } } })).status, 200)
@@ -844,8 +751,8 @@ for (const kind of DATABASE_KINDS) {
     })
 
     test('includes its current time in every response, also in a rejection', async () => {
-      const site = await test_.site()
-      const stranger = test_.client(site.siteId, 'cbs_wrong')
+      const site = await hub.site()
+      const stranger = hub.client(site.siteId, 'cbs_wrong')
       for (const answer of [
         await site.hello(),
         await site.latest({}),
@@ -854,18 +761,14 @@ for (const kind of DATABASE_KINDS) {
         await stranger.latest({}),
       ])
         assert.ok(
-          Math.abs(Number(answer.headers.get('cartbarn-time')) - test_.clock.nowMs()) < 10_000,
+          Math.abs(Number(answer.headers.get('cartbarn-time')) - hub.clock.nowMs()) < 10_000,
           String(answer.status),
         )
     })
 
     test('binds an instance to one start of a gateway, even if the database changes', async () => {
-      const site = await test_.site()
-      const unknown = {
-        epoch: site.epoch,
-        instance: randomUUID(),
-        parts: [site.part('notes', rowsContent([]))],
-      }
+      const site = await hub.site()
+      const unknown = { epoch: site.epoch, instance: randomUUID(), parts: [site.part('notes', rowsContent([]))] }
       assert.equal((await site.request('POST', '/push', unknown)).body.code, 'unknown_epoch')
     })
   })

@@ -7,29 +7,47 @@ import { SiteClient } from './site-client.ts'
 
 /** Complete hub with its own database. */
 export class TestHub {
-  readonly hub: Hub
-  readonly clock: SetClock
+  readonly clock = new SetClock()
+  #hub: Hub | undefined
   #sites = 0
 
-  constructor(hub: Hub, clock: SetClock) {
-    this.hub = hub
-    this.clock = clock
+  get hub(): Hub {
+    if (this.#hub === undefined) throw new Error('the hub has not been started')
+    return this.#hub
+  }
+
+  /** Starts the hub on a free port. */
+  async start(kind: DatabaseKind, settings: Partial<HubConfig> = {}, overrides: HubOverrides = {}): Promise<void> {
+    const own = { clock: this.clock, database: await kind.open() }
+    this.#hub = createHub({ ...HUB_CONFIG, ...settings }, createLog('silent'), { ...overrides, ...own })
+    await this.#hub.start()
   }
 
   /** Adds a site and a gateway that has sent hello. */
   async site(): Promise<SiteClient> {
-    const { siteId, key } = await this.hub.sites.add(`Site ${++this.#sites}`)
-    const client = this.client(siteId, key)
-    await client.hello()
-    return client
+    const site = this.client(`site-${this.#sites + 1}`, '')
+    await this.admit(site)
+    return site
+  }
+
+  /** Adds the next site, gives its gateway the key, and lets it send hello. */
+  async admit(site: SiteClient): Promise<void> {
+    site.key = (await this.hub.sites.add(`Site ${++this.#sites}`)).key
+    await site.hello()
+  }
+
+  /** Returns the number of rows of a site in a table. */
+  async count(site: SiteClient, table: string): Promise<number> {
+    const sql = `SELECT COUNT(*) AS count FROM ${table} WHERE site_id = $1`
+    return (await this.hub.database.get<{ count: number }>(sql, [site.siteId]))?.count ?? 0
   }
 
   client(siteId: string, key: string): SiteClient {
     return new SiteClient((path, init) => this.hub.app.request(path, init), siteId, key)
   }
 
-  stop(): Promise<void> {
-    return this.hub.stop()
+  async stop(): Promise<void> {
+    await this.#hub?.stop()
   }
 }
 
@@ -51,19 +69,12 @@ export const HUB_CONFIG: HubConfig = {
   tls: undefined,
 }
 
-/** Starts a hub on a free port. */
 export async function openHub(
   kind: DatabaseKind,
   settings: Partial<HubConfig> = {},
   overrides: HubOverrides = {},
 ): Promise<TestHub> {
-  const clock = new SetClock()
-  const database = await kind.open()
-  const hub = createHub({ ...HUB_CONFIG, ...settings }, createLog('silent'), {
-    ...overrides,
-    clock,
-    database,
-  })
-  await hub.start()
-  return new TestHub(hub, clock)
+  const hub = new TestHub()
+  await hub.start(kind, settings, overrides)
+  return hub
 }

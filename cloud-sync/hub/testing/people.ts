@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { DocumentedAnswers } from '#shared/testing/documented-answers.ts'
 import { onceARun } from '#shared/testing/once-a-run.ts'
 import type { HubRole } from '#shared/wire/hub-users.ts'
@@ -36,9 +37,16 @@ export type Who =
 export class People {
   readonly #hub: TestHub
   #documented: Promise<DocumentedAnswers> | undefined
+  #keys: Record<Who, string | null> | undefined
 
   constructor(hub: TestHub) {
     this.#hub = hub
+  }
+
+  /** Keys of `callers`, once they are created. */
+  get keys(): Record<Who, string | null> {
+    if (this.#keys === undefined) throw new Error('there are no callers')
+    return this.#keys
   }
 
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
@@ -47,6 +55,25 @@ export class People {
     const answer = await this.#send(method, path, options)
     documented.check(method, path, answer)
     return answer
+  }
+
+  /** Returns the body of the response to a GET. */
+  async get(path: string, options: RequestOptions = {}): Promise<Answer['body']> {
+    return (await this.request('GET', path, options)).body
+  }
+
+  /** Returns the status and the error code of a response. */
+  async refusal(method: string, path: string, options: RequestOptions = {}): Promise<[status: number, code: string]> {
+    const { status, body } = await this.request(method, path, options)
+    return [status, body.code]
+  }
+
+  /** Checks that one of `callers` is refused all of these requests. */
+  async checkRefused([who, status, code]: Refusal, ...requests: CheckedRequest[]): Promise<void> {
+    for (const [method, path, body] of requests) {
+      const refusal = await this.refusal(method, path, { key: this.keys[who], body })
+      assert.deepEqual(refusal, [status, code], `${who}: ${method} ${path}`)
+    }
   }
 
   async #readDocument(): Promise<DocumentedAnswers> {
@@ -66,7 +93,7 @@ export class People {
     const disabled = await this.createUser({ site_ids: [siteId] })
     await this.request('PATCH', `/users/${disabled.userId}`, { body: { is_active: false } })
     const keyOf = async (role: HubRole, siteIds: string[]) => (await this.createUser({ role, site_ids: siteIds })).key
-    return {
+    this.#keys = {
       nobody: null,
       'a bad key': 'cbh_this_key_opens_nothing_at_all',
       'a disabled user': disabled.key,
@@ -76,6 +103,7 @@ export class People {
       'an operator': await keyOf('operator', [siteId]),
       admin: ADMIN_KEY,
     }
+    return this.#keys
   }
 
   async #send(method: string, path: string, { key = ADMIN_KEY, body, headers = {} }: RequestOptions): Promise<Answer> {
@@ -95,6 +123,13 @@ export class People {
     }
   }
 }
+
+/** Returns one field of each of the rows of a response. */
+export function valuesOf(rows: Record<string, unknown>[], name: string): unknown[] {
+  return rows.map((row) => row[name])
+}
+
+type CheckedRequest = readonly [method: string, path: string, body?: unknown]
 
 type Refusal = [who: Who, status: number, code: string]
 

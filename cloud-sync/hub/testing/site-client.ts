@@ -14,13 +14,26 @@ export interface SyncAnswer {
   body: any
 }
 
+/** Content of a part, encoded. */
+interface Content {
+  data: Uint8Array
+  count: number
+  encoding: string
+}
+
+interface PartOptions {
+  to?: number
+  before?: SyncPart | undefined
+  isResend?: boolean
+}
+
 /** Target of requests: an app, or a socket. */
 export type Send = (path: string, init: RequestInit) => Response | Promise<Response>
 
 /** Gateway's side of the protocol, step by step. */
 export class SiteClient {
   readonly siteId: string
-  readonly key: string
+  key: string
   readonly instance: string = randomUUID()
   readonly #send: Send
   epoch = randomBytes(16).toString('hex')
@@ -32,12 +45,25 @@ export class SiteClient {
     this.key = key
   }
 
+  /** Path of the site in the API of users. */
+  get path(): string {
+    return `/sites/${this.siteId}`
+  }
+
   /** Returns another start of a gateway with the same database. */
   restarted(): SiteClient {
     const client = new SiteClient(this.#send, this.siteId, this.key)
     client.epoch = this.epoch
     client.cursors = { ...this.cursors }
     return client
+  }
+
+  /** Returns a gateway with this one's database restored from a backup: a new epoch, which has sent hello. */
+  async forked(fields: Partial<Hello> = {}): Promise<SiteClient> {
+    const fork = this.restarted()
+    fork.epoch = randomBytes(16).toString('hex')
+    await fork.hello({ forked_from: { epoch: this.epoch, reason: 'restored from a backup' }, ...fields })
+    return fork
   }
 
   async request(
@@ -78,11 +104,7 @@ export class SiteClient {
   }
 
   /** Returns the next part of a stream, after `before` if given. */
-  part(
-    stream: SyncStream,
-    content: { data: Uint8Array; count: number; encoding: string },
-    { to, before, isResend = false }: { to?: number; before?: SyncPart | undefined; isResend?: boolean } = {},
-  ): SyncPart {
+  part(stream: SyncStream, content: Content, { to, before, isResend = false }: PartOptions = {}): SyncPart {
     const at = before === undefined ? this.cursors[stream] : { seq: before.to, hash: before.hash }
     const { data, count, encoding } = content
     const position = isResend
@@ -102,6 +124,35 @@ export class SiteClient {
     const answer = await this.request('POST', '/push', { epoch: this.epoch, instance: this.instance, parts })
     if (answer.status === 200) this.cursors = { ...this.cursors, ...answer.body.acked }
     return answer
+  }
+
+  /** Sends rows as the next part of a stream. */
+  pushRows(stream: SyncStream, rows: readonly unknown[], options: PartOptions = {}): Promise<SyncAnswer> {
+    return this.push(this.part(stream, rowsContent(rows), options))
+  }
+
+  /** Sends entities, numbered after those sent before; a null body is a deleted entity. */
+  pushEntities(...entities: readonly { table: string; key: string; body: unknown }[]): Promise<SyncAnswer> {
+    const first = this.cursors.entities.seq + 1
+    return this.pushRows(
+      'entities',
+      entities.map((entity, i) => ({ seq: first + i, ...entity })),
+    )
+  }
+
+  /** Sends live telemetry. */
+  pushRuns(runs: readonly TelemetryRun[], options: PartOptions = {}): Promise<SyncAnswer> {
+    return this.push(this.part('telemetry', runsContent(runs), options))
+  }
+
+  /** Sends older telemetry. */
+  pushBlocks(blocks: Parameters<typeof blocksContent>[0], options: PartOptions = {}): Promise<SyncAnswer> {
+    return this.push(this.part('history', blocksContent(blocks), options))
+  }
+
+  /** Sends a part with content that no hub can read. */
+  pushPoison(data: Uint8Array | string, count = 1): Promise<SyncAnswer> {
+    return this.push(this.part('telemetry', { data: Buffer.from(data), count, encoding: 'runs-1' }))
   }
 
   latest(fields: Record<string, unknown>): Promise<SyncAnswer> {
@@ -127,23 +178,15 @@ export class SiteClient {
   }
 }
 
-export function rowsContent(rows: readonly unknown[]): { data: Uint8Array; count: number; encoding: string } {
+export function rowsContent(rows: readonly unknown[]): Content {
   return { data: Buffer.from(JSON.stringify(rows)), count: rows.length, encoding: 'rows-1' }
 }
 
-export function runsContent(runs: readonly TelemetryRun[]): {
-  data: Uint8Array
-  count: number
-  encoding: string
-} {
+export function runsContent(runs: readonly TelemetryRun[]): Content {
   return { data: encodeRuns(runs), count: countRecords(runs), encoding: 'runs-1' }
 }
 
-export function blocksContent(blocks: readonly { hardwareId: string; block: Uint8Array; count: number }[]): {
-  data: Uint8Array
-  count: number
-  encoding: string
-} {
+export function blocksContent(blocks: readonly { hardwareId: string; block: Uint8Array; count: number }[]): Content {
   const count = blocks.reduce((sum, block) => sum + block.count, 0)
   return { data: encodeBlocks(blocks), count, encoding: 'blocks-1' }
 }
