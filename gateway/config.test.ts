@@ -191,11 +191,7 @@ test('a disk budget is bytes or a share', () => {
 const TLS = { CARTBARN_TLS_CERT: '/etc/cert.pem', CARTBARN_TLS_KEY: '/etc/key.pem' }
 
 test('with a certificate MQTT over TLS may be on and plain MQTT off', () => {
-  const { mqttPort, mqttsPort, tls } = readConfig({
-    ...TLS,
-    CARTBARN_MQTT_PORT: 'off',
-    CARTBARN_MQTTS_PORT: '8883',
-  })
+  const { mqttPort, mqttsPort, tls } = readConfig({ ...TLS, CARTBARN_MQTT_PORT: 'off', CARTBARN_MQTTS_PORT: '8883' })
   assert.deepEqual([mqttPort, mqttsPort], [undefined, 8883])
   assert.deepEqual(tls, { certPath: '/etc/cert.pem', keyPath: '/etc/key.pem', isOfOwnAuthority: false })
   assert.equal(readConfig(TLS).mqttsPort, undefined)

@@ -55,9 +55,7 @@ class Writing {
         lat: 51,
         long: 7,
       }))
-      const { status } = await this.#gateway.request('POST', '/devices/cart-1/telemetry/import', {
-        body: { gps },
-      })
+      const { status } = await this.#gateway.request('POST', '/devices/cart-1/telemetry/import', { body: { gps } })
       if (status < 300) this.acknowledged += gps.length
     }
   }
@@ -152,9 +150,7 @@ test('a folder moved after a kill starts, and a copied one can be opened without
   cpSync(g.dataDir, copied, { recursive: true })
   const refused = await recordsIn(copied)
   assert.ok(refused instanceof ConfigError, String(refused))
-  await assert.rejects(backUp({ dataDir: copied, to: join(root, 'torn.backup'), atMs: 0 }), {
-    message: REFUSED,
-  })
+  await assert.rejects(backUp({ dataDir: copied, to: join(root, 'torn.backup'), atMs: 0 }), { message: REFUSED })
   assert.throws(() => beginNewSite(copied, 0), { message: REFUSED })
   await repairDatabase(copied, Date.now(), {
     space: () => undefined,

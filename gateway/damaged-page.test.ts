@@ -158,12 +158,10 @@ for (const [pagetype, place] of [
     }
 
     await g.restart()
-    const { status } = await g.request('DELETE', '/devices/cart-2/telemetry')
-    assert.equal(status, 200)
+    assert.equal((await g.request('DELETE', '/devices/cart-2/telemetry')).status, 200)
     assert.deepEqual(await storedTimes(g, 'cart-2'), [])
     for (const id of CARTS) {
-      const { body } = await g.request('DELETE', `/devices/${id}/telemetry`)
-      assert.equal(body.success, true)
+      assert.equal((await g.request('DELETE', `/devices/${id}/telemetry`)).body.success, true)
       assert.deepEqual(await storedTimes(g, id), [])
     }
   })

@@ -53,9 +53,7 @@ class Tracker {
   }
 
   async command(command: string): Promise<string> {
-    const { body } = await this.course.gateway.request('POST', '/devices/lock-17/commands', {
-      body: { command },
-    })
+    const { body } = await this.course.gateway.request('POST', '/devices/lock-17/commands', { body: { command } })
     return body.command_id ?? body.code
   }
 

@@ -17,16 +17,13 @@ test('two devices with one id are reported: a self-closing alert, a device count
   await course.becomes(['+device_twice'])
   const [alert] = await course.list()
   assert.deepEqual([alert?.cart, alert?.hardware_id, alert?.details], ['gps-18', 'gps-18', { hardware_id: 'gps-18' }])
-  const { body: details } = await gateway.request('GET', '/devices/gps-18/details')
-  assert.equal(details.mqtt.taken_over, 3)
+  assert.equal((await gateway.request('GET', '/devices/gps-18/details')).body.mqtt.taken_over, 3)
   const { body } = await gateway.request('GET', '/mqtt/clients')
-  assert.deepEqual(
-    body.clients.map((one: { client_id: string; taken_over: number }) => [one.client_id, one.taken_over]),
-    [
-      ['gps-18', 3],
-      ['twins', null],
-    ],
-  )
+  const shown = body.clients.map((one: { client_id: string; taken_over: number }) => [one.client_id, one.taken_over])
+  assert.deepEqual(shown, [
+    ['gps-18', 3],
+    ['twins', null],
+  ])
   const { body: metrics } = await gateway.request('GET', '/metrics')
   assert.match(metrics, /^cartbarn_mqtt_refused_total\{reason="client_id_used_twice"\} 2$/m)
   assert.match(metrics, /^cartbarn_alerts\{kind="device_twice"\} 1$/m)

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { request as plainRequest } from 'node:http'
 import { createServer, request } from 'node:https'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +13,7 @@ import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { createKeyPair } from '#shared/testing/key-pairs.ts'
 import { HOUR_MS } from '#shared/time.ts'
+import { newFolder } from '#testing/backup-sets.ts'
 import { RealtimeClient } from '#testing/realtime-client.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { readConfig } from './config.ts'
@@ -119,10 +119,8 @@ describe('the browser in setup', () => {
     for (const key of [first, second])
       assert.equal((await g.request('GET', '/me', { key })).body.code, 'invalid_api_key')
     const { entries } = (await g.request('GET', '/audit-log?action=key.rotated', { key: third })).body
-    assert.deepEqual(
-      entries.map((entry: { user_id: string }) => entry.user_id),
-      [user_id, user_id, user_id],
-    )
+    const userIds = entries.map((entry: { user_id: string }) => entry.user_id)
+    assert.deepEqual(userIds, [user_id, user_id, user_id])
     const signedIn = await g.signIn({ api_key: third })
     const refused = await signedIn.request('POST', '/sessions/current/key')
     assert.deepEqual([refused.status, refused.body.code], [403, 'admin_required'])
@@ -147,8 +145,7 @@ describe('the browser in setup', () => {
 
 /** Runs a gateway as a program; `wrap` makes the command line. */
 function run(t: TestContext, settings: Record<string, string>, wrap: (command: string[]) => string[]) {
-  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-first-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = newFolder(t)
   const [program = '', ...argv] = wrap([process.execPath, ENTRY, 'run'])
   const env = bareEnvironment({
     CARTBARN_DATA_DIR: folder,
@@ -198,10 +195,7 @@ describe('a first start', () => {
     test(`shows the link on a terminal, for ${publicUrl ?? host}`, {
       skip: hasTerminal ? false : 'there is no script(1)',
     }, async (t) => {
-      const settings = {
-        CARTBARN_HOST: host,
-        ...(publicUrl === undefined ? {} : { CARTBARN_PUBLIC_URL: publicUrl }),
-      }
+      const settings = { CARTBARN_HOST: host, ...(publicUrl === undefined ? {} : { CARTBARN_PUBLIC_URL: publicUrl }) }
       const { file, printed } = run(t, settings, onTerminal)
       await eventually(() => /Try:/.test(printed()), 'the banner')
       assert.match(printed(), new RegExp(`${link.source}${codeIn(file).replaceAll('-', '')}\\b`))
@@ -230,11 +224,7 @@ describe('a first start', () => {
 async function startProxy(t: TestContext, g: TestGateway, publicHost: string): Promise<{ url: string; ca: string }> {
   const pair = createKeyPair()
   const { hostname, port } = new URL(g.http)
-  const forwarded = {
-    'x-forwarded-proto': 'https',
-    'x-forwarded-host': publicHost,
-    'x-forwarded-for': '10.9.8.7',
-  }
+  const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': publicHost, 'x-forwarded-for': '10.9.8.7' }
   const proxy = createServer(pair, (asked, answer) => {
     const { method = '', url: path = '', headers } = asked
     const onward = plainRequest({ hostname, port, method, path, headers: { ...headers, ...forwarded } }, (got) => {

@@ -1,29 +1,23 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { createLog } from '#shared/log.ts'
 import { bareEnvironment } from '#shared/testing/bare-environment.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { freePort } from '#shared/testing/free-port.ts'
+import { newFolder } from '#testing/backup-sets.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { metric, startGateway } from '#testing/start-gateway.ts'
 import { readConfig } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 
 const ENTRY = fileURLToPath(new URL('../scripts/commands/cartbarn.ts', import.meta.url))
-
-function newFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-gateway-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
 
 function settingsFor(dataDir: string, settings: Record<string, string> = {}): Record<string, string> {
   return {
@@ -181,8 +175,7 @@ test('a graceful stop stores all queued data', async (t) => {
   database.exec('ROLLBACK')
   database.close()
   await restarted
-  const { body } = await gateway.request('GET', '/devices/cart-1/battery?limit=1000')
-  assert.equal(body.length, 50)
+  assert.equal((await gateway.request('GET', '/devices/cart-1/battery?limit=1000')).body.length, 50)
 })
 
 test('the last will of a device that is connected at a graceful stop is stored', async (t) => {
@@ -193,8 +186,7 @@ test('the last will of a device that is connected at a graceful stop is stored',
   const will = { topic: 'dev/cart-1/st', payload: 'not JSON' }
   await client.login({ clientId: 'cart-1', username: 'cart-1', password, will })
   await gateway.restart()
-  const { body } = await gateway.request('GET', '/mqtt/quarantine')
-  assert.equal(body[0]?.topic, 'dev/cart-1/st')
+  assert.equal((await gateway.request('GET', '/mqtt/quarantine')).body[0]?.topic, 'dev/cart-1/st')
 })
 
 test('SIGTERM ends the program with success', async (t) => {

@@ -181,9 +181,7 @@ test('a small chunk that unpacks to any size uses no more memory than the declar
     const set = copyOf(t, plain)
     await attempt(set)
     const peakBefore = process.resourceUsage().maxRSS
-    await assert.rejects(restoreSet(t, set), {
-      message: /damaged or was altered|more than this program writes/,
-    })
+    await assert.rejects(restoreSet(t, set), { message: /damaged or was altered|more than this program writes/ })
     const grownMb = (process.resourceUsage().maxRSS - peakBefore) / 1024
     assert.ok(grownMb < 150, `${grownMb} MB`)
   }

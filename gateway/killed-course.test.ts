@@ -112,10 +112,8 @@ test('a gateway that is killed during auto-lock locks each cart once', async (t)
   await observer.receives('lock', PATIENCE_MS)
   for (const [i, id] of ids.entries()) {
     const locks = await locksOf(id)
-    assert.deepEqual(
-      locks.map(({ command_id, requested_by }: Record<string, string>) => [command_id, requested_by]),
-      [[received[i], 'auto-lock']],
-    )
+    const shown = locks.map(({ command_id, requested_by }: Record<string, string>) => [command_id, requested_by])
+    assert.deepEqual(shown, [[received[i], 'auto-lock']])
   }
 })
 
@@ -149,8 +147,7 @@ test('a recall and its end survive a killed gateway', async (t) => {
   for (const screen of await connect()) {
     // a screen that has not responded receives the recall again before its end
     if (screen.hardwareId === '3') assert.equal((await screen.next(PATIENCE_MS)).params.recall, true)
-    const message = await screen.next(PATIENCE_MS)
-    assert.deepEqual(message.params, { text: 'It is over.', recall: false })
+    assert.deepEqual((await screen.next(PATIENCE_MS)).params, { text: 'It is over.', recall: false })
     assert.deepEqual(await screen.flush(), [])
   }
 })

@@ -81,10 +81,7 @@ test('each metric has a value, except the fault counter of a store without fault
 })
 
 test('promtool has no complaint about the metrics', { skip }, () => {
-  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
-    input: answer,
-    encoding: 'utf8',
-  })
+  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: answer, encoding: 'utf8' })
   assert.deepEqual({ status, output: stdout + stderr }, { status: 0, output: '' })
 })
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { checkScrapeConfig, hasPrometheus, scrapeAsDocumented } from '#shared/testing/prometheus.ts'
+import { newFolder } from '#testing/backup-sets.ts'
 import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
 import { METRICS } from './metrics.ts'
 
@@ -16,10 +16,8 @@ for (const name of ['alerts.yml', 'alerts.test.yml', 'grafana.json'])
   test(`every metric in docs/monitoring/${name} is a metric of the gateway`, () => {
     const named = new Set(read(name).match(/\bcartbarn_[a-z0-9_]+/g))
     assert.ok(named.size > 5)
-    assert.deepEqual(
-      [...named].filter((metric) => !(metric in METRICS)),
-      [],
-    )
+    const unexpected = [...named].filter((metric) => !(metric in METRICS))
+    assert.deepEqual(unexpected, [])
   })
 
 test('the dashboard is valid for Grafana: each panel has a position and a query', () => {
@@ -31,9 +29,7 @@ test('the dashboard is valid for Grafana: each panel has a position and a query'
 
 const hasPromtool = spawnSync('promtool', ['--version']).error === undefined
 
-test('promtool accepts the alert rules, and each fires when it should and not before', {
-  skip: !hasPromtool,
-}, () => {
+test('promtool accepts the alert rules, and each fires when it should and not before', { skip: !hasPromtool }, () => {
   for (const argv of [
     ['check', 'rules', 'alerts.yml'],
     ['test', 'rules', 'alerts.test.yml'],
@@ -48,8 +44,7 @@ test('promtool accepts each query of the dashboard', { skip: !hasPromtool }, (t)
   const questions: string[] = panels.flatMap(({ targets }: { targets: { expr: string }[] }) =>
     targets.map(({ expr }) => expr.replaceAll('$instance', '.*')),
   )
-  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-grafana-'))
-  t.after(() => rmSync(folder, { recursive: true }))
+  const folder = newFolder(t)
   // promtool reads rules only; JSON is YAML too
   const rules = questions.map((expr, i) => ({ record: `question:${i}`, expr }))
   writeFileSync(join(folder, 'questions.yml'), JSON.stringify({ groups: [{ name: 'dashboard', rules }] }))

@@ -5,8 +5,7 @@ import { startGateway } from '#testing/start-gateway.ts'
 test('the gateway lists the addresses and ports at which devices reach its broker', async (t) => {
   const local = await startGateway()
   t.after(() => local.stop())
-  const { body } = await local.request('GET', '/mqtt/addresses')
-  assert.deepEqual(body.addresses, [local.mqtt])
+  assert.deepEqual((await local.request('GET', '/mqtt/addresses')).body.addresses, [local.mqtt])
 })
 
 test('a gateway that listens everywhere lists no loopback address if it has another one', async (t) => {

@@ -33,8 +33,7 @@ test('from a voltage to a program and to people', async (t) => {
     [body.event, body.alert.kind, body.alert.cart, body.site.name],
     ['opened', 'low_battery', '17', 'Pebble Creek'],
   )
-  const { body: list } = await g.request('GET', '/alerts')
-  assert.deepEqual(list.alerts, [body.alert])
+  assert.deepEqual((await g.request('GET', '/alerts')).body.alerts, [body.alert])
   await eventually(async () => (await g.request('GET', '/notifiers')).body[0].waiting === 1, 'it waits')
   clock.advance(30_000)
   await people.has(1)
@@ -53,8 +52,9 @@ test('from a voltage to a program and to people', async (t) => {
   await g.request('POST', `/alerts/${alert_id}/acknowledge`, { body: {} })
   await g.request('POST', `/alerts/${alert_id}/close`, { body: {} })
   await program.has(3)
+  const shown = program.bodies.map(({ event, alert }) => [event, alert.alert_id])
   assert.deepEqual(
-    program.bodies.map(({ event, alert }) => [event, alert.alert_id]),
+    shown,
     ['opened', 'acknowledged', 'closed'].map((event) => [event, alert_id]),
   )
 })
@@ -66,12 +66,7 @@ test('a power cut between an alert and its webhook loses neither, and the delive
   await g.request('PATCH', '/site', { body: { pack: PACK, rest_after_s: 1 } })
   await g.request('POST', '/webhooks', { body: { url: receiver.url, secret: 'x' } })
   const password = await g.register('lock-17')
-  const client = await connectAsync(g.mqtt, {
-    clientId: 'lock-17',
-    username: 'lock-17',
-    password,
-    reconnectPeriod: 0,
-  })
+  const client = await connectAsync(g.mqtt, { clientId: 'lock-17', username: 'lock-17', password, reconnectPeriod: 0 })
   client.on('error', () => undefined)
   t.after(() => client.endAsync(true))
   const say = () => {

@@ -68,9 +68,7 @@ test('plain MQTT, MQTT over WebSocket and the realtime channel continue over HTT
     await client.publishAsync('dev/cart-1/tlm', '{"speed":1}', { qos: 1 })
     await client.endAsync()
   }
-  const watcher = await RealtimeClient.open(`${plainUrl.replace('http', 'ws')}/realtime`, {
-    'x-api-key': ADMIN_KEY,
-  })
+  const watcher = await RealtimeClient.open(`${plainUrl.replace('http', 'ws')}/realtime`, { 'x-api-key': ADMIN_KEY })
   watcher.terminate()
 })
 

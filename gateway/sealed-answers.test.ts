@@ -105,10 +105,7 @@ const aPlan = fc.record({
   tracks: fc.array(aTrack, { minLength: 2, maxLength: 3 }),
   /** Ends of the uploads, in thousandths of each track's samples, and the action after each. */
   uploads: fc.array(
-    fc.record({
-      end: fc.nat({ max: 999 }),
-      next: fc.constantFrom('nothing', 'sealing', 'reading while sealing'),
-    }),
+    fc.record({ end: fc.nat({ max: 999 }), next: fc.constantFrom('nothing', 'sealing', 'reading while sealing') }),
     { minLength: 1, maxLength: 4 },
   ),
   limit: fc.integer({ min: 1, max: 300 }),

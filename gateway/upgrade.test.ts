@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -13,16 +12,11 @@ import { Connection } from '#store/db/connection.ts'
 import { knownSchema, migrate } from '#store/migrate.ts'
 import { readProgramRecord } from '#store/upgrade/program-record.ts'
 import { openForSetup } from '#store/writer/open.ts'
+import { newFolder } from '#testing/backup-sets.ts'
 import { FIRST_MS, fillSchema, RECORDS, ROWS } from '#testing/rows-of-schema.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { readConfig } from './config.ts'
 import { createGateway } from './gateway.ts'
-
-function newFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-upgrade-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
 
 function folderOf(t: TestContext, schema: number): string {
   const folder = newFolder(t)
@@ -62,17 +56,14 @@ for (const schema of SCHEMAS) {
     assert.deepEqual([status, health.status, health.damage], [200, 'ok', undefined])
 
     const { body: listed } = await gateway.request('GET', '/devices')
-    assert.deepEqual(
-      listed.devices.map((device: { hardware_id: string }) => device.hardware_id),
-      ['cart-1', 'cart-2', 'cart-3'],
-    )
+    const hardwareIds = listed.devices.map((device: { hardware_id: string }) => device.hardware_id)
+    assert.deepEqual(hardwareIds, ['cart-1', 'cart-2', 'cart-3'])
     const range = `from=${toIso(FIRST_MS)}&to=${toIso(FIRST_MS + RECORDS * 1000)}&limit=100`
     for (const stream of ['gps', 'battery']) {
       const { body: records } = await gateway.request('GET', `/devices/cart-2/${stream}?${range}`)
       assert.equal(records.length, RECORDS, stream)
     }
-    const { body: users } = await gateway.request('GET', '/users')
-    assert.equal(users.length, ROWS)
+    assert.equal((await gateway.request('GET', '/users')).body.length, ROWS)
     const { body: events } = await gateway.request('GET', `/lock-events?from=${toIso(FIRST_MS - 1)}`)
     assert.equal((events.events ?? events).length, ROWS)
 

@@ -58,10 +58,8 @@ for (const [what, headers] of [
       })
       await once(socket, 'close')
       assert.match(answer, /^HTTP\/1\.1 4\d\d /)
-      assert.deepEqual(
-        lines.filter((line) => ['error', 'fatal'].includes(JSON.parse(line).level)),
-        [],
-      )
+      const unexpected = lines.filter((line) => ['error', 'fatal'].includes(JSON.parse(line).level))
+      assert.deepEqual(unexpected, [])
     })
   }
 }

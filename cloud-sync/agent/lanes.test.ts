@@ -37,10 +37,8 @@ test('the agent collects live telemetry for some seconds and sends it together',
     rig.clock.advance(1_000)
   }
   await rig.step('telemetry')
-  assert.deepEqual(
-    partsOf(rig, 'telemetry').map(({ count }) => count),
-    [70],
-  )
+  const counts = partsOf(rig, 'telemetry').map(({ count }) => count)
+  assert.deepEqual(counts, [70])
 })
 
 test('the agent does not hold back a large amount of telemetry', async (t) => {
@@ -78,10 +76,8 @@ test('several streams of events share a request, and each stays in order', async
   for (const stream of ['notes', 'lock_events', 'geofence_events', 'entities'] as const)
     rig.source.append(stream, stream === 'geofence_events' ? 500 : 2)
   await rig.step('events')
-  assert.deepEqual(
-    rig.hub.pushes.map(({ parts }) => parts.map(({ stream }) => stream)),
-    [['notes', 'lock_events', 'geofence_events', 'entities']],
-  )
+  const shown = rig.hub.pushes.map(({ parts }) => parts.map(({ stream }) => stream))
+  assert.deepEqual(shown, [['notes', 'lock_events', 'geofence_events', 'entities']])
 })
 
 test('the agent halves a request that is too large, down to one row, and then grows it again', async (t) => {

@@ -63,16 +63,12 @@ describe('a hub as a program', () => {
       [],
     )
 
-    const rotated = await runHubCommand(['site', 'rotate', 'old-1'], settings)
-    assert.match(rotated.stdout, /cbs_old-1_\S{43}/)
+    assert.match((await runHubCommand(['site', 'rotate', 'old-1'], settings)).stdout, /cbs_old-1_\S{43}/)
   })
 
   test('warns about unencrypted access only if it listens for other hosts', async () => {
     const warningsFor = async (host: string) => {
-      const open = await runHub({
-        CARTBARN_HUB_DATA_DIR: join(folder, host),
-        CARTBARN_HUB_HOST: host,
-      })
+      const open = await runHub({ CARTBARN_HUB_DATA_DIR: join(folder, host), CARTBARN_HUB_HOST: host })
       assert.equal(await open.end('SIGTERM'), 0)
       return open.output.filter((line) => line.includes('without encryption')).length
     }
@@ -83,16 +79,11 @@ describe('a hub as a program', () => {
     const unknown = await runHubCommand(['sites'], settings)
     assert.equal(unknown.exitCode, 2)
     assert.match(unknown.stderr, /there is no command sites \(see --help\)/)
-    const port = await runHubCommand([], {
-      ...settings,
-      CARTBARN_HUB_PORT: 'http',
-      CARTBARN_HUB_COLOUR: 'red',
-    })
+    const port = await runHubCommand([], { ...settings, CARTBARN_HUB_PORT: 'http', CARTBARN_HUB_COLOUR: 'red' })
     assert.equal(port.exitCode, 78)
     assert.match(port.stderr, /CARTBARN_HUB_PORT: must be a whole number/)
     assert.match(port.stderr, /CARTBARN_HUB_COLOUR is not a setting of this program/)
-    const help = await runHubCommand(['--help'], settings)
-    assert.match(help.stdout, /CARTBARN_HUB_DATABASE_URL/)
+    assert.match((await runHubCommand(['--help'], settings)).stdout, /CARTBARN_HUB_DATABASE_URL/)
     assert.match((await runHubCommand(['citus'], settings)).stdout, /create_distributed_table\('segment', 'site_id'/)
   })
 })

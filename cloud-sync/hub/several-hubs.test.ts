@@ -90,10 +90,8 @@ describe('several hubs over one PostgreSQL', { skip: whyNoPostgres() }, () => {
           const of = { siteId, hardwareId: 'cart-1' }
           const all = Array.from({ length: seq }, (_, i) => i + 1)
           assert.deepEqual([...(await readTelemetry(database, GPS, of, EVER)).atMs], all)
-          const events = await database.get<{ count: number }>(
-            'SELECT COUNT(*) AS count FROM event WHERE site_id = $1',
-            [siteId],
-          )
+          const sql = 'SELECT COUNT(*) AS count FROM event WHERE site_id = $1'
+          const events = await database.get<{ count: number }>(sql, [siteId])
           assert.equal(events?.count, seq)
           const cursor = await database.get<{ rows: number }>(
             `SELECT row_count AS rows FROM sync_cursor WHERE site_id = $1 AND stream = 'telemetry'`,

@@ -151,12 +151,7 @@ export function groupsOf(rows: readonly TestRow[]): AuditGroup[] {
     sum.addText(row.id)
     sums.set(row.group, { sum, through_ms: Math.max(through_ms, atMsOf(row)) })
   }
-  return [...sums].map(([group, { sum, through_ms }]) => ({
-    group,
-    count: sum.count,
-    sum: sum.toString(),
-    through_ms,
-  }))
+  return [...sums].map(([group, { sum, through_ms }]) => ({ group, count: sum.count, sum: sum.toString(), through_ms }))
 }
 
 export function byStream<Value>(make: (stream: SyncStream) => Value): Record<SyncStream, Value> {

@@ -183,10 +183,7 @@ export class TestHub {
 
   #hello(hello: Hello): Answer {
     this.hellos.push(hello)
-    const stored = this.epochs.get(hello.epoch) ?? {
-      cursors: byStream(() => NO_CURSOR),
-      rows: byStream(() => []),
-    }
+    const stored = this.epochs.get(hello.epoch) ?? { cursors: byStream(() => NO_CURSOR), rows: byStream(() => []) }
     this.epochs.set(hello.epoch, stored)
     const { cursors } = stored
     if (Object.entries(hello.ends).some(([name, end]) => cursors[name as SyncStream].seq > end))

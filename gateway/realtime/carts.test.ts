@@ -102,10 +102,8 @@ describe('cart', () => {
     const removed = ({ received }: typeof watcher) => received.filter(({ type }) => type === 'cart_removed')
     assert.deepEqual(removed(scoped), [{ type: 'cart_removed', cart }])
     const left = watcher.received.findLast((message) => message.cart?.cart === cart)
-    assert.deepEqual(
-      left.cart.devices.map((device: { hardware_id: string }) => device.hardware_id),
-      [two],
-    )
+    const hardwareIds = left.cart.devices.map((device: { hardware_id: string }) => device.hardware_id)
+    assert.deepEqual(hardwareIds, [two])
     await g.request('DELETE', `/devices/${one}`)
     for (const socket of [watcher, scoped]) {
       await socket.flush()
@@ -157,10 +155,8 @@ describe('snapshot', () => {
     const watcher = await g.realtime()
     await watcher.next('connected')
     watcher.send({ type: 'subscribe', hardwareIds: [], snapshot: false })
-    assert.deepEqual(
-      (await watcher.flush()).map(({ type }) => type),
-      ['subscribed'],
-    )
+    const types = (await watcher.flush()).map(({ type }) => type)
+    assert.deepEqual(types, ['subscribed'])
     watcher.send({ type: 'subscribe', hardwareIds: [], snapshot: 'yes' })
     assert.equal((await watcher.next('error')).code, 'invalid_message')
   })
@@ -194,9 +190,7 @@ test('a gateway that stops closes its sockets, without reporting devices as offl
   const closed = watcher.closed()
   await other.stop()
   assert.equal(await closed, 1001)
-  assert.deepEqual(
-    watcher.received.filter(({ type, payload }) => type === 'device_status' && !payload.is_online),
-    [],
-  )
+  const unexpected = watcher.received.filter(({ type, payload }) => type === 'device_status' && !payload.is_online)
+  assert.deepEqual(unexpected, [])
   for (const device of devices) device.end(true)
 })

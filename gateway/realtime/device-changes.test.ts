@@ -43,11 +43,7 @@ test('subscribers of a device receive changes made by users, as GET /devices sho
     assert.equal(status, 200, `${method} ${path}`)
     const device = (await g.request('GET', `/devices/${id}`)).body
     for (const watcher of watchers)
-      assert.deepEqual(await watcher.next('device_changed'), {
-        type: 'device_changed',
-        hardwareId: id,
-        device,
-      })
+      assert.deepEqual(await watcher.next('device_changed'), { type: 'device_changed', hardwareId: id, device })
   }
   for (const watcher of [...watchers, ...others]) assert.deepEqual(await watcher.flush(), [])
 })

@@ -66,12 +66,7 @@ async function start(t: TestContext, limits: Limits = {}) {
 }
 
 function status(hardwareId: string, count: number): ServerMessage {
-  return {
-    type: 'device_status',
-    hardwareId,
-    payload: { is_online: true },
-    timestamp: new Date(count).toISOString(),
-  }
+  return { type: 'device_status', hardwareId, payload: { is_online: true }, timestamp: new Date(count).toISOString() }
 }
 
 async function connectMany<Reader>(count: number, connect: () => Promise<Reader>): Promise<Reader[]> {
@@ -217,11 +212,7 @@ describe('recipients of messages', () => {
   test('a narrowed scope also applies to earlier messages, encoded or not', async (t) => {
     const { fanOut, connect, publish, pause } = await start(t)
     await pause()
-    const scope = (...ids: string[]): Caller => ({
-      userId: 'u',
-      role: 'user',
-      allowedHardwareIds: new Set(ids),
-    })
+    const scope = (...ids: string[]): Caller => ({ userId: 'u', role: 'user', allowedHardwareIds: new Set(ids) })
     for (const hardwareIds of [['a', 'b'], [EVERYTHING]]) {
       const reader = await connect(hardwareIds, scope('a', 'b'))
       const other = await connect(hardwareIds)

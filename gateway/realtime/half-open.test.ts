@@ -36,8 +36,7 @@ describe('a socket without a key in its address', () => {
     client.send({ type: 'subscribe', hardwareIds: ['*'] })
     assert.equal((await client.next()).type, 'connected')
     assert.deepEqual((await client.next()).hardwareIds, ['*'])
-    const { body } = await gateway.request('GET', `/users/${userId}`)
-    assert.equal(body.usage.total_requests, 1)
+    assert.equal((await gateway.request('GET', `/users/${userId}`)).body.usage.total_requests, 1)
     const codes = client.closed()
     await gateway.request('POST', `/users/${userId}/rotate-key`)
     assert.equal(await codes, 4401)
@@ -64,8 +63,7 @@ describe('a socket without a key in its address', () => {
     authenticate(client, 'flt_wrong')
     authenticate(client, key)
     assert.deepEqual(await errorOf(client), ['error', 'invalid_api_key', 4401])
-    const { body } = await gateway.request('GET', `/users/${userId}`)
-    assert.equal(body.usage.total_requests, 0)
+    assert.equal((await gateway.request('GET', `/users/${userId}`)).body.usage.total_requests, 0)
   })
 
   test('is closed when its first message is not text', async () => {

@@ -45,33 +45,12 @@ async function post(key: string, command = 'unlock'): Promise<string> {
 test('a command by socket is recorded and sent as by HTTP, and its sender receives all updates', async () => {
   const socket = await g.realtime(user.key)
   const metadata = { name: 'Jane' }
-  socket.send({
-    type: 'command',
-    hardwareId,
-    command: 'unlock',
-    params: {},
-    metadata,
-    ttlSeconds: 30,
-    id: 2,
-  })
+  socket.send({ type: 'command', hardwareId, command: 'unlock', params: {}, metadata, ttlSeconds: 30, id: 2 })
   await socket.next('connected')
   const sent = await socket.next()
   const { commandId } = sent
-  assert.deepEqual(sent, {
-    type: 'command_sent',
-    commandId,
-    hardwareId,
-    command: 'unlock',
-    status: 'pending',
-    id: 2,
-  })
-  assert.deepEqual(await device.next(), {
-    id: commandId,
-    cmd: 'unlock',
-    params: {},
-    ts: clock.nowMs(),
-    ttl: 30,
-  })
+  assert.deepEqual(sent, { type: 'command_sent', commandId, hardwareId, command: 'unlock', status: 'pending', id: 2 })
+  assert.deepEqual(await device.next(), { id: commandId, cmd: 'unlock', params: {}, ts: clock.nowMs(), ttl: 30 })
   assert.deepEqual(await socket.next(), statusOf(commandId, 'published'))
   await device.ack(commandId, 'acknowledged')
   assert.deepEqual(await socket.next(), statusOf(commandId, 'acknowledged'))
@@ -90,8 +69,7 @@ test('its sender also receives that a command expired or was superseded', async 
   clock.advance(60_000)
   const messages = [await socket.next('command_status')]
   assert.deepEqual([messages[0].commandId, messages[0].status], [second, 'timeout'])
-  const { body } = await g.request('GET', `/commands/${first}`)
-  assert.equal(body.error, 'superseded')
+  assert.equal((await g.request('GET', `/commands/${first}`)).body.error, 'superseded')
 })
 
 test('a newer command notifies the sender of the older one that it is superseded', async () => {
@@ -129,17 +107,13 @@ test('a command by HTTP notifies the open sockets of the same user, and no other
   await device.ack(commandId, 'completed')
   for (const socket of own) {
     const states = [await socket.next('command_status'), await socket.next('command_status')]
-    assert.deepEqual(
-      states.map(({ status }) => status),
-      ['published', 'completed'],
-    )
+    const statuses = states.map(({ status }) => status)
+    assert.deepEqual(statuses, ['published', 'completed'])
   }
   for (const socket of others) {
     const messages = await socket.flush()
-    assert.deepEqual(
-      messages.filter(({ type }) => type === 'command_status'),
-      [],
-    )
+    const unexpected = messages.filter(({ type }) => type === 'command_status')
+    assert.deepEqual(unexpected, [])
   }
 })
 

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
+import { toIso } from '#shared/time.ts'
 import { RealtimeClient } from '#testing/realtime-client.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
@@ -21,10 +22,6 @@ before(async () => {
   gateway = await startGateway({ CARTBARN_USER_REALTIME_SOCKETS: '2000' }, { clock })
 })
 after(() => gateway.stop())
-
-function iso(atMs: number): string {
-  return new Date(atMs).toISOString()
-}
 
 class Cart {
   readonly hardwareId: string
@@ -90,10 +87,8 @@ describe('subscriptions', () => {
     await watcher.subscribe(two.hardwareId, '*')
     await one.send('tlm', { speed: 1 })
     await two.send('tlm', { speed: 2 })
-    assert.deepEqual(
-      (await watcher.flush()).map(({ hardwareId }) => hardwareId),
-      [one.hardwareId, two.hardwareId],
-    )
+    const shown = (await watcher.flush()).map(({ hardwareId }) => hardwareId)
+    assert.deepEqual(shown, [one.hardwareId, two.hardwareId])
   })
 
   test('subscribe without a snapshot sends no current state', async () => {
@@ -123,11 +118,7 @@ describe('subscriptions', () => {
     const [one, two] = [await Cart.connect(), await Cart.connect()]
     const watcher = await watcherOf(one.hardwareId, two.hardwareId, '*')
     watcher.send({ type: 'unsubscribe', hardwareIds: ['*'], id: 'u' })
-    assert.deepEqual(await watcher.next('unsubscribed'), {
-      type: 'unsubscribed',
-      hardwareIds: ['*'],
-      id: 'u',
-    })
+    assert.deepEqual(await watcher.next('unsubscribed'), { type: 'unsubscribed', hardwareIds: ['*'], id: 'u' })
     await one.send('tlm', { speed: 1 })
     await watcher.subscribe(one.hardwareId, two.hardwareId)
     watcher.send({ type: 'unsubscribe', hardwareIds: [one.hardwareId, 'nowhere'] })
@@ -137,10 +128,8 @@ describe('subscriptions', () => {
     })
     await one.send('tlm', { speed: 2 })
     await two.send('tlm', { speed: 3 })
-    assert.deepEqual(
-      (await watcher.flush()).map(({ hardwareId, payload }) => [hardwareId, payload]),
-      [[two.hardwareId, { speed: 3 }]],
-    )
+    const shown = (await watcher.flush()).map(({ hardwareId, payload }) => [hardwareId, payload])
+    assert.deepEqual(shown, [[two.hardwareId, { speed: 3 }]])
   })
 
   test('the health report of an admin lists subscriptions until their client disconnects', async () => {
@@ -173,8 +162,7 @@ describe('subscriptions', () => {
     const closed = new Promise<void>((resolve) => cart.client.once('close', () => resolve()))
     await gateway.request('DELETE', `/devices/${cart.hardwareId}`)
     await closed
-    const again = await watcher.subscribe(cart.hardwareId)
-    assert.deepEqual(again.denied, [cart.hardwareId])
+    assert.deepEqual((await watcher.subscribe(cart.hardwareId)).denied, [cart.hardwareId])
   })
 })
 
@@ -187,17 +175,16 @@ describe('device messages', () => {
       type: 'device_data',
       hardwareId: cart.hardwareId,
       payload: { lat: 47, long: 19, speed: 5, lock_status: 1, temp: 20 },
-      timestamp: iso(NOW - 1_000),
-      updated_at: iso(NOW),
-      last_responded_at: iso(NOW),
+      timestamp: toIso(NOW - 1_000),
+      updated_at: toIso(NOW),
+      last_responded_at: toIso(NOW),
     })
     await cart.send('tlm', { ts: NOW, battery_voltage: 40 })
     assert.deepEqual((await watcher.next()).payload, { battery_voltage: 40 })
     // newer for the temperature only
     await cart.send('tlm', { ts: NOW - 500, battery_voltage: 39, temp: 21 })
     assert.deepEqual((await watcher.next()).payload, { temp: 21 })
-    const { body } = await gateway.request('GET', `/devices/${cart.hardwareId}`)
-    assert.equal(body.updated_at, iso(NOW))
+    assert.equal((await gateway.request('GET', `/devices/${cart.hardwareId}`)).body.updated_at, toIso(NOW))
   })
 
   test('a sample without a usable or new value is not sent', async () => {
@@ -220,14 +207,12 @@ describe('device messages', () => {
       { ts: NOW - 3_000, speed: 1 },
       { ts: NOW - 2_000, speed: 2 },
     ])
-    assert.deepEqual(
-      (await watcher.flush()).map(({ type, payload }) => [type, payload.speed]),
-      [
-        ['device_data', 1],
-        ['device_data', 2],
-        ['device_data', 3],
-      ],
-    )
+    const shown = (await watcher.flush()).map(({ type, payload }) => [type, payload.speed])
+    assert.deepEqual(shown, [
+      ['device_data', 1],
+      ['device_data', 2],
+      ['device_data', 3],
+    ])
   })
 
   test('the order of a device is the order of its messages', async () => {
@@ -235,10 +220,8 @@ describe('device messages', () => {
     const watcher = await watcherOf(cart.hardwareId)
     const speeds = Array.from({ length: 150 }, (_, i) => i)
     await Promise.all(speeds.map((speed) => cart.send('tlm', { ts: NOW - 1_000 + speed, speed })))
-    assert.deepEqual(
-      (await watcher.flush()).map(({ payload }) => payload.speed),
-      speeds,
-    )
+    const shown = (await watcher.flush()).map(({ payload }) => payload.speed)
+    assert.deepEqual(shown, speeds)
   })
 
   test('device_status is sent at connection and end', async () => {
@@ -246,7 +229,7 @@ describe('device messages', () => {
     const password = await gateway.register(hardwareId)
     const watcher = await watcherOf(hardwareId)
     const client = await gateway.connect(hardwareId, password)
-    const status = { type: 'device_status', hardwareId, timestamp: iso(NOW) }
+    const status = { type: 'device_status', hardwareId, timestamp: toIso(NOW) }
     assert.deepEqual(await watcher.next(), { ...status, payload: { is_online: true } })
     await client.endAsync()
     assert.deepEqual(await watcher.next(), { ...status, payload: { is_online: false } })
@@ -263,7 +246,7 @@ describe('device messages', () => {
       hardwareId: cart.hardwareId,
       source: 'rfid',
       code: '04A1',
-      timestamp: iso(NOW - 1_000),
+      timestamp: toIso(NOW - 1_000),
     })
     const { body } = await gateway.request('GET', `/lock-events?hardware_id=${cart.hardwareId}`)
     assert.equal(body.events[0].event_id, eventId)
@@ -288,28 +271,24 @@ describe('device_backfill', () => {
       {
         type: 'device_backfill',
         hardwareId: cart.hardwareId,
-        from: iso(NOW - 59 * MINUTE),
-        to: iso(NOW - 57 * MINUTE),
+        from: toIso(NOW - 59 * MINUTE),
+        to: toIso(NOW - 57 * MINUTE),
         count: 3,
       },
     ])
     await cart.send('tlm', upload)
     assert.deepEqual(await watcher.flush(), [])
     await cart.send('tlm', [...upload, old(4)])
-    assert.deepEqual(
-      (await watcher.flush()).map(({ type, count: samples }) => [type, samples]),
-      [['device_backfill', 1]],
-    )
+    const shown = (await watcher.flush()).map(({ type, count: samples }) => [type, samples])
+    assert.deepEqual(shown, [['device_backfill', 1]])
   })
 
   test('the first samples ever, if older than five minutes, are a backfill; they set the state', async () => {
     const cart = await Cart.connect()
     const watcher = await watcherOf(cart.hardwareId)
     await cart.send('tlm', [old(1), old(2)])
-    assert.deepEqual(
-      (await watcher.flush()).map(({ type, count: samples }) => [type, samples]),
-      [['device_backfill', 2]],
-    )
+    const shown = (await watcher.flush()).map(({ type, count: samples }) => [type, samples])
+    assert.deepEqual(shown, [['device_backfill', 2]])
     const { body } = await gateway.request('GET', `/devices/${cart.hardwareId}`)
     assert.equal(body.attributes.battery_voltage, 42)
   })
@@ -322,10 +301,8 @@ describe('device_backfill', () => {
       const cart = await Cart.connect()
       const watcher = await watcherOf(cart.hardwareId)
       await cart.send('tlm', { ts: NOW - ageMs, battery_voltage: 40 })
-      assert.deepEqual(
-        (await watcher.flush()).map((message) => message.type),
-        [type],
-      )
+      const types = (await watcher.flush()).map((message) => message.type)
+      assert.deepEqual(types, [type])
     }
   })
 
@@ -337,7 +314,7 @@ describe('device_backfill', () => {
     const messages = await watcher.flush()
     assert.deepEqual(messages.map(({ type }) => type).toSorted(), ['device_backfill', 'device_data'])
     const data = messages.find(({ type }) => type === 'device_data')
-    assert.deepEqual([data.payload, data.timestamp], [{ battery_voltage: 43 }, iso(NOW - 57 * MINUTE)])
+    assert.deepEqual([data.payload, data.timestamp], [{ battery_voltage: 43 }, toIso(NOW - 57 * MINUTE)])
     assert.equal(messages.find(({ type }) => type === 'device_backfill').count, 2)
   })
 })
@@ -378,9 +355,9 @@ describe('bad messages', () => {
   test('a ping gets a pong, with its id', async () => {
     const watcher = await gateway.realtime()
     watcher.send({ type: 'ping' })
-    assert.deepEqual(await watcher.next('pong'), { type: 'pong', time: iso(NOW) })
+    assert.deepEqual(await watcher.next('pong'), { type: 'pong', time: toIso(NOW) })
     watcher.send({ type: 'ping', id: 3 })
-    assert.deepEqual(await watcher.next('pong'), { type: 'pong', time: iso(NOW), id: 3 })
+    assert.deepEqual(await watcher.next('pong'), { type: 'pong', time: toIso(NOW), id: 3 })
   })
 
   test('a binary message closes the channel with 1003', async () => {
@@ -427,15 +404,11 @@ test('a client that does not read is closed with 1013 and delays no other', asyn
   let speed = 0
   while ((await metric(gateway, 'cartbarn_realtime_closed_total', 'too_slow')) === closedBefore) {
     assert.ok(speed < 5_000, 'the slow reader is cut before 40 MB')
-    const batch = Array.from({ length: 7 }, () => ({
-      ts: NOW - 200_000 + ++speed,
-      speed: speed / 100,
-      ...filler,
-    }))
+    const batch = Array.from({ length: 7 }, () => ({ ts: NOW - 200_000 + ++speed, speed: speed / 100, ...filler }))
     await cart.send('tlm', batch)
     for (const { ts } of batch) {
       const { timestamp } = await fast.next('device_data')
-      assert.equal(timestamp, iso(ts))
+      assert.equal(timestamp, toIso(ts))
     }
   }
   slow.socket.resume()
@@ -510,8 +483,7 @@ describe('keys', () => {
     const watcher = await gateway.realtime(key)
     await watcher.flush()
     await watcher.subscribe('x')
-    const { body } = await gateway.request('GET', `/users/${userId}`)
-    assert.equal(body.usage.total_requests, 1)
+    assert.equal((await gateway.request('GET', `/users/${userId}`)).body.usage.total_requests, 1)
   })
 
   for (const [what, revoke] of [
@@ -525,10 +497,8 @@ describe('keys', () => {
       const codes = Promise.all([one.closed(), two.closed()])
       assert.equal((await revoke(userId)).status, 200)
       assert.deepEqual(await codes, [4401, 4401])
-      assert.deepEqual(
-        (await other.flush()).map(({ type }) => type),
-        ['connected'],
-      )
+      const types = (await other.flush()).map(({ type }) => type)
+      assert.deepEqual(types, ['connected'])
       assert.equal((await refusal(`/realtime?api_key=${key}`)).status, 401)
     })
   }
@@ -540,9 +510,7 @@ describe('keys', () => {
     const [named, all] = [await gateway.realtime(key), await gateway.realtime(key)]
     await named.subscribe(...both)
     await all.subscribe('*')
-    await gateway.request('PATCH', `/users/${userId}`, {
-      body: { allowed_hardware_ids: [kept.hardwareId] },
-    })
+    await gateway.request('PATCH', `/users/${userId}`, { body: { allowed_hardware_ids: [kept.hardwareId] } })
     assert.deepEqual(await named.next('unsubscribed'), {
       type: 'unsubscribed',
       hardwareIds: [lost.hardwareId],
@@ -551,10 +519,8 @@ describe('keys', () => {
     await lost.send('tlm', { speed: 1 })
     await kept.send('tlm', { speed: 1 })
     for (const watcher of [named, all]) {
-      assert.deepEqual(
-        (await watcher.flush()).map(({ hardwareId }) => hardwareId),
-        [kept.hardwareId],
-      )
+      const shown = (await watcher.flush()).map(({ hardwareId }) => hardwareId)
+      assert.deepEqual(shown, [kept.hardwareId])
     }
     assert.deepEqual((await named.subscribe(lost.hardwareId)).denied, [lost.hardwareId])
     // a wider scope opens them again
@@ -599,8 +565,6 @@ test('a shutdown closes with 1001, without reporting all devices as offline', as
   assert.equal(await closed, 1001)
   await stopped
   // the cart may have been evaluated in the meantime
-  assert.deepEqual(
-    received.filter((message) => /"type":"device_status"|"is_online":false/.test(message)),
-    [],
-  )
+  const unexpected = received.filter((message) => /"type":"device_status"|"is_online":false/.test(message))
+  assert.deepEqual(unexpected, [])
 })

@@ -123,12 +123,7 @@ test('a command whose body arrives after the session ended is rejected', async (
   const used = async () => (await g.request('GET', `/users/${shopId}`)).body.usage.total_requests
   const before = await used()
   const { cookie } = browser
-  const headers = {
-    cookie,
-    origin: g.http,
-    'content-type': 'application/json',
-    'content-length': body.length,
-  }
+  const headers = { cookie, origin: g.http, 'content-type': 'application/json', 'content-length': body.length }
   const sent = request(`${g.http}/devices/cart-1/commands`, { method: 'POST', headers })
   const answered = once(sent, 'response')
   sent.write(body.slice(0, 5))

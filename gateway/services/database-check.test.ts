@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { createLog } from '#shared/log.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { databasePath } from '#store/db/files.ts'
 import { Store } from '#store/store.ts'
+import { newFolder } from '#testing/backup-sets.ts'
 import { BlockTable } from '#testing/block-table.ts'
 import { silently } from '#testing/silently.ts'
 import { DatabaseCheck } from './database-check.ts'
@@ -17,8 +16,7 @@ const EVENTS = 2000
 
 /** Starts a store with lock events and a block; `harm` receives its file between a stop and the start. */
 async function startHarmed(t: TestContext, harm: (file: Buffer) => void) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-check-'))
-  t.after(() => rmSync(dataDir, { recursive: true }))
+  const dataDir = newFolder(t)
   const path = databasePath(dataDir)
   const open = async () => {
     const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, createLog('silent'))

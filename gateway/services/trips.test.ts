@@ -42,14 +42,7 @@ after(async () => {
 
 function tripsWith(limits: Partial<TripLimits>): Trips {
   const clock = { nowMs: () => EVENING_MS, isTrusted: true }
-  const all = {
-    positions: 1000,
-    foundOfDevice: 1000,
-    found: 1000,
-    fixesAtOnce: 1000,
-    fixesOfPage: 1000,
-    ...limits,
-  }
+  const all = { positions: 1000, foundOfDevice: 1000, found: 1000, fixesAtOnce: 1000, fixesOfPage: 1000, ...limits }
   return new Trips({ store: { readers }, clock, limits: all })
 }
 
@@ -74,17 +67,12 @@ test('as many trips are found as the limits allow', async () => {
 
 for (const limits of [{ foundOfDevice: 4 }, { found: 9 }]) {
   test(`a search beyond ${JSON.stringify(limits)} has too many trips`, async () => {
-    await assert.rejects(tripsWith(limits).find(fleet.all(), SEARCH), {
-      kind: 'invalid',
-      code: 'too_many_trips',
-    })
+    await assert.rejects(tripsWith(limits).find(fleet.all(), SEARCH), { kind: 'invalid', code: 'too_many_trips' })
   })
 }
 
 test('a map that is too long is rejected before anything is written', async () => {
-  await assert.rejects(tripsWith({ positions: 10 }).features(fleet.all(), SEARCH), {
-    code: 'too_many_positions',
-  })
+  await assert.rejects(tripsWith({ positions: 10 }).features(fleet.all(), SEARCH), { code: 'too_many_positions' })
 })
 
 test('a map is the same whether its lines are written together or a page at a time', async () => {
@@ -104,18 +92,9 @@ test('a map is the same whether its lines are written together or a page at a ti
 })
 
 test('an active trip that is too long is rejected', async () => {
-  const search = {
-    maxAgeSeconds: 1e6,
-    lookbackSeconds: 1e6,
-    config: DEFAULT_TRIP_CONFIG,
-    asker: SEARCH.asker,
-  }
-  await assert.rejects(tripsWith({ positions: 10 }).active(fleet.all(), search), {
-    code: 'too_many_positions',
-  })
-  await assert.rejects(tripsWith({ foundOfDevice: 0 }).active(fleet.all(), search), {
-    code: 'too_many_trips',
-  })
+  const search = { maxAgeSeconds: 1e6, lookbackSeconds: 1e6, config: DEFAULT_TRIP_CONFIG, asker: SEARCH.asker }
+  await assert.rejects(tripsWith({ positions: 10 }).active(fleet.all(), search), { code: 'too_many_positions' })
+  await assert.rejects(tripsWith({ foundOfDevice: 0 }).active(fleet.all(), search), { code: 'too_many_trips' })
 })
 
 test('while the clock is a guess, an active trip ages by the silence of a device that knows the time', async () => {

@@ -79,22 +79,15 @@ test('usage of a user deleted while it could not be written is forgotten', async
       isBroken && name === 'recordUsage' ? Promise.reject(new Error('disk full')) : store.write(name, input),
   })
   await users.createFirstAdmin(GIVEN_KEY, true)
-  const { row, apiKey } = await users.create({
-    name: 'Guest',
-    email: null,
-    role: 'user',
-    allowedHardwareIds: null,
-  })
+  const { row, apiKey } = await users.create({ name: 'Guest', email: null, role: 'user', allowedHardwareIds: null })
   users.countRequest(users.authenticate(apiKey))
   isBroken = true
   await users.flushUsage()
   await users.delete(row.userId)
   isBroken = false
   await users.flushUsage()
-  assert.deepEqual(
-    store.read.users().map(({ name }) => name),
-    ['Admin'],
-  )
+  const names = store.read.users().map(({ name }) => name)
+  assert.deepEqual(names, ['Admin'])
 })
 
 test('usage counted while it is being written is not lost', async (t) => {

@@ -19,13 +19,7 @@ const REAL = 365_000_000
 const FORGED = 100_000_000
 
 function eraseNote(id: string, fields: Record<string, unknown> = {}, at_ms = DAY) {
-  const body = {
-    hardware_id: 'cart-1',
-    kinds: ['gps', 'battery'],
-    telemetry_through: 0,
-    history_through: 0,
-    ...fields,
-  }
+  const body = { hardware_id: 'cart-1', kinds: ['gps', 'battery'], telemetry_through: 0, history_through: 0, ...fields }
   return { seq: 1, note_id: id, kind: 'erase', at_ms, body }
 }
 
@@ -257,8 +251,7 @@ function describeErased(kind: DatabaseKind): void {
           ['DELETE', `${site.path}/devices/cart-1`],
         )
       assert.equal((await people.request('GET', '/sites/nowhere/erased')).status, 404)
-      const bad = await people.request('POST', `${site.path}/erased/restore`, { body: {} })
-      assert.equal(bad.status, 400)
+      assert.equal((await people.request('POST', `${site.path}/erased/restore`, { body: {} })).status, 400)
     })
 
     test('has no erased person and no erased code', async () => {

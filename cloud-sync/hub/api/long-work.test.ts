@@ -39,11 +39,7 @@ before(async () => {
       const keys: Record<string, string> = path.startsWith('/sync/')
         ? { authorization: `Bearer ${gateway.key}` }
         : { 'x-api-key': ADMIN_KEY }
-      const answer = await hub.hub.app.request(path, {
-        method,
-        headers: { ...keys, ...headers },
-        body: bytes,
-      })
+      const answer = await hub.hub.app.request(path, { method, headers: { ...keys, ...headers }, body: bytes })
       await answer.arrayBuffer()
       return answer.status
     },
@@ -122,11 +118,8 @@ test('a long list of wrong items reports its first error, and a body of too many
     const few = await site.request('POST', path, { epoch, instance, [field]: Array(90_000).fill(0) })
     const named = few.body.errors.filter(({ name }: { name: string }) => name.startsWith(field))
     assert.equal(few.status, 400)
-    assert.deepEqual(
-      named.map(({ name }: { name: string }) => name),
-      [`${field}[0]`],
-      path,
-    )
+    const names = named.map(({ name }: { name: string }) => name)
+    assert.deepEqual(names, [`${field}[0]`], path)
     const manyKeys = Object.fromEntries(Array.from({ length: 30_001 }, (_, i) => [`k${i}`, i]))
     for (const parts of [Array(450_000).fill(0), [manyKeys]]) {
       const many = await site.request('POST', path, { epoch, instance, [field]: parts })

@@ -42,11 +42,7 @@ for (const [what, body] of Object.entries({
   'text for a drawing': { version: 4, attribution: null, sent: 'x' },
   'a drawing that is not packed': { version: 4, attribution: null, sent: JSON.stringify([HOLE]) },
   'features that are none': { version: 4, attribution: null, sent: packed([{ ...HOLE, geometry: 3 }]) },
-  'a drawing that unpacks without end': {
-    version: 4,
-    attribution: null,
-    sent: packed('x'.repeat(20_000_000)),
-  },
+  'a drawing that unpacks without end': { version: 4, attribution: null, sent: packed('x'.repeat(20_000_000)) },
   'no version': { attribution: null, sent: packed([HOLE]) },
   'a gone row': null,
 })) {
@@ -70,15 +66,12 @@ const piecesOf = (content: Buffer, size: number, hash = HASH) =>
     body: { hash, number, bytes: content.subarray(number * size, (number + 1) * size).toString('base64') },
   }))
 const pushPieces = async (pieces: ReturnType<typeof piecesOf>) => {
-  const { status } = await site.pushEntities(...pieces)
-  assert.equal(status, 200)
+  assert.equal((await site.pushEntities(...pieces)).status, 200)
 }
 const refer = (content: Buffer, pieces: number, hash = HASH) => ({ hash, bytes: content.length, pieces })
 const photoStatus = async () => (await people.request('GET', `${site.path}/course/photo`)).status
 const photo = (headers: Record<string, string> = {}) =>
-  fetch(`${hub.hub.url()}/sites/${site.siteId}/course/photo`, {
-    headers: { 'x-api-key': ADMIN_KEY, ...headers },
-  })
+  fetch(`${hub.hub.url()}/sites/${site.siteId}/course/photo`, { headers: { 'x-api-key': ADMIN_KEY, ...headers } })
 
 test('a photo is shown once all its chunks are there, in any order, and hidden when one is removed', async () => {
   const image = randomBytes(100_000)

@@ -114,10 +114,7 @@ test('a device has the state its gateway reported, under either of its ids', asy
   const shown = CARTS.map(({ name, ...cart }) => (name === null ? cart : { name, ...cart }))
   assert.deepEqual(await people.get(`${path}/cart-1`), shown[0])
   assert.deepEqual(await people.get(`${path}/s-cart-2`), shown[1])
-  assert.deepEqual(await people.get(path), {
-    devices: shown,
-    pagination: { limit: 100, offset: 0, returned: 3 },
-  })
+  assert.deepEqual(await people.get(path), { devices: shown, pagination: { limit: 100, offset: 0, returned: 3 } })
 })
 
 test('a list has the filters and pages of a gateway', async () => {
@@ -246,9 +243,7 @@ test('texts that databases cannot store do not break any list', async () => {
   const strange = await hub.site()
   const path = strange.path
   const text = { nul: '\0', half: '\ud83d', both: '\\u0000' }
-  await strange.latest({
-    devices: [device('cart-1', text), device('cart-2', {}, { short_id: 'c2' })],
-  })
+  await strange.latest({ devices: [device('cart-1', text), device('cart-2', {}, { short_id: 'c2' })] })
   await strange.pushEntities(
     { table: 'device', key: 'cart-1', body: { group_id: 1, name: '\0\ud83d' } },
     { table: 'device_group', key: '1', body: { group_id: 1, name: 'A\0', created_at_ms: 1, updated_at_ms: 1 } },

@@ -77,8 +77,7 @@ test('a record is identical to the response of its gateway', async () => {
   })
   assert.match(body[0]._id, /^[A-Za-z0-9_-]{12}[0-9a-z]{9}$/)
   assert.equal(body.length, 2)
-  const without = await people.get(`${path}/gps?from=${at(10)}&to=${at(10)}`)
-  assert.equal('speed' in without[0], false)
+  assert.equal('speed' in (await people.get(`${path}/gps?from=${at(10)}&to=${at(10)}`))[0], false)
 })
 
 test('a download ends when its user is deleted or loses access to the site', async () => {
@@ -122,8 +121,7 @@ test('a history is available in the formats of a gateway', async () => {
   assert.match(gpx, /<name>Cart &lt;1&gt;<\/name>/)
   const written = [...gpx.matchAll(/<time>([^<]+)<\/time>/g)].map(([, time]) => time)
   assert.deepEqual(written, [at(COUNT - 3), at(COUNT - 2), at(COUNT - 1)])
-  const features = await people.get(`${path}/gps?${range}&format=geojson`)
-  assert.equal(features.features.length, 4)
+  assert.equal((await people.get(`${path}/gps?${range}&format=geojson`)).features.length, 4)
 })
 
 test('the hub rejects what a gateway rejects, with the same code', async () => {
@@ -149,11 +147,9 @@ test('a device with records but without a state can be queried', async () => {
   const early = await hub.site()
   await early.pushRuns([{ hardwareId: 'new-1', stream: 'gps', records: gpsFrom(0, 3) }])
   for (const path of ['devices/new-1/gps', 'devices/new-1/gps/latest', 'trips/new-1?from=2026-05-01&to=2026-05-02']) {
-    const { status } = await people.request('GET', `${early.path}/${path}`)
-    assert.equal(status, 200, path)
+    assert.equal((await people.request('GET', `${early.path}/${path}`)).status, 200, path)
   }
   const { body } = await people.request('GET', `${early.path}/devices/new-1/battery/latest`)
   assert.equal(body.code, 'no_telemetry')
-  const other = await people.request('GET', `${early.path}/devices/new-2/gps`)
-  assert.equal(other.body.code, 'device_not_found')
+  assert.equal((await people.request('GET', `${early.path}/devices/new-2/gps`)).body.code, 'device_not_found')
 })

@@ -93,11 +93,7 @@ test('order=desc reverses the list, and is rejected for maps', async () => {
   const one = vectors.find(({ expect }) => expect.trips.length > 1)
   assert.ok(one !== undefined)
   const times = one.points.map(({ atMs }) => atMs)
-  const query = queryOf({
-    from: toIso(Math.min(...times)),
-    to: toIso(Math.max(...times)),
-    ...one.config,
-  })
+  const query = queryOf({ from: toIso(Math.min(...times)), to: toIso(Math.max(...times)), ...one.config })
   const ids = vectors.slice(0, 50).map(({ name }) => name)
   for (const path of [`/${one.name}?${query}`, `?${query}&hardware_ids=${[one.name, ...ids].slice(0, 50)}`]) {
     const ask = (more: string, headers: Record<string, string> = {}) =>

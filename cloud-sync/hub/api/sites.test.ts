@@ -72,9 +72,7 @@ test('an unknown site is 404 for every user', async () => {
 })
 
 test('a new site has a key that admits its gateway, until the next key is issued', async () => {
-  const { status, body, headers } = await people.request('POST', '/sites', {
-    body: { name: 'East  Course!' },
-  })
+  const { status, body, headers } = await people.request('POST', '/sites', { body: { name: 'East  Course!' } })
   assert.equal(status, 201)
   assert.equal(body.site_id, 'east-course')
   assert.equal(headers.get('location'), '/sites/east-course')
@@ -86,8 +84,7 @@ test('a new site has a key that admits its gateway, until the next key is issued
   assert.equal((await people.request('DELETE', '/sites/east-course/keys')).body.revoked, 1)
   assert.equal((await people.request('DELETE', '/sites/east-course/keys')).body.revoked, 0)
   assert.equal((await hub.client('east-course', rotated.body.key).hello()).body.code, 'revoked_site_key')
-  const site = await people.get('/sites/east-course')
-  assert.equal(site.keys, 0)
+  assert.equal((await people.get('/sites/east-course')).keys, 0)
 })
 
 for (const [body, code] of [
@@ -173,10 +170,7 @@ test('a hub ignores reports from before its start, because its database may be a
   t.after(() => first.stop())
   const gateway = await first.site()
   await gateway.latest({ backlog: { rows: 0, oldest_ms: null, unconfirmed_rows: 0 } })
-  const second = createHub(HUB_CONFIG, createLog('silent'), {
-    clock: first.clock,
-    database: first.hub.database,
-  })
+  const second = createHub(HUB_CONFIG, createLog('silent'), { clock: first.clock, database: first.hub.database })
   const get = async () => {
     const path = gateway.path
     const headers = { 'X-API-Key': HUB_CONFIG.adminApiKey ?? '' }
@@ -204,14 +198,7 @@ test('a gateway with a wrong clock gets a warning with its next report, until th
 
 test('data that a gateway dropped before sending is listed with its reason', async () => {
   const gateway = await hub.site()
-  const gap = {
-    stream: 'gps',
-    from_ms: 1000,
-    to_ms: 5000,
-    count: 42,
-    hardware_ids: ['cart-1'],
-    reason: 'disk',
-  }
+  const gap = { stream: 'gps', from_ms: 1000, to_ms: 5000, count: 42, hardware_ids: ['cart-1'], reason: 'disk' }
   const note = { seq: 1, note_id: 'n1', kind: 'gap', at_ms: 9000, body: gap }
   await gateway.pushRows('notes', [note])
   const { body } = await people.request('GET', `${gateway.path}/gaps`)
@@ -240,8 +227,7 @@ test('quarantined data can be downloaded unchanged', async () => {
   assert.equal(body.entries.length, 1)
   const [entry] = body.entries
   assert.deepEqual([entry.stream, entry.from, entry.bytes], ['telemetry', 0, data.length])
-  const raw = await people.request('GET', `${path}/${entry.quarantine_id}`)
-  assert.equal(raw.body, data)
+  assert.equal((await people.request('GET', `${path}/${entry.quarantine_id}`)).body, data)
   assert.equal((await people.get(`${path}/nothing`)).code, 'quarantine_not_found')
   const site = await people.get(gateway.path)
   assert.deepEqual([site.state, site.warnings], ['quarantined', ['quarantined']])
@@ -261,8 +247,7 @@ test('quarantined entries can be cleared, one by one or all, and the site is wel
   assert.deepEqual((await people.request('DELETE', one)).body, { success: true, cleared: 1 })
   assert.equal((await people.request('DELETE', one)).body.code, 'quarantine_not_found')
   assert.equal((await people.request('DELETE', path)).body.code, 'missing_parameter')
-  const early = await people.request('DELETE', `${path}?through=2001-01-01T00:00:00Z`)
-  assert.equal(early.body.cleared, 0)
+  assert.equal((await people.request('DELETE', `${path}?through=2001-01-01T00:00:00Z`)).body.cleared, 0)
   assert.equal((await people.get(gateway.path)).state, 'quarantined')
   const newest = entries[0].received_at
   assert.equal((await people.request('DELETE', `${path}?through=${newest}`)).body.cleared, 2)

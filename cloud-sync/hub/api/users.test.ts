@@ -55,10 +55,7 @@ test('a change takes effect immediately and leaves other fields unchanged', asyn
   const { body } = await people.request('POST', `/users/${userId}/rotate-key`)
   assert.equal((await people.get('/sites', { key })).code, 'invalid_api_key')
   assert.equal((await people.request('GET', '/sites', { key: body.api_key })).status, 200)
-  assert.deepEqual((await people.request('DELETE', `/users/${userId}`)).body, {
-    success: true,
-    deleted: userId,
-  })
+  assert.deepEqual((await people.request('DELETE', `/users/${userId}`)).body, { success: true, deleted: userId })
   assert.equal((await people.get('/sites', { key: body.api_key })).code, 'invalid_api_key')
   for (const method of ['GET', 'DELETE'])
     assert.equal((await people.request(method, `/users/${userId}`)).body.code, 'user_not_found')

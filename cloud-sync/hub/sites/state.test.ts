@@ -24,15 +24,7 @@ const WELL: SiteRow = {
 }
 const MAX_BYTES = 100e9
 const TIMES = { nowMs: NOW_MS, trustedSinceMs: NOW_MS - 60 * MINUTE_MS, because: 'started' } as const
-const FIGURES: SiteFigures = {
-  devices: 1,
-  keys: 1,
-  gapCount: 0,
-  gapRows: 0,
-  quarantined: 0,
-  audit: null,
-  epochs: [],
-}
+const FIGURES: SiteFigures = { devices: 1, keys: 1, gapCount: 0, gapRows: 0, quarantined: 0, audit: null, epochs: [] }
 const FORK = { site_id: 'north', epoch: 'b', forked_from: 'a', reason: 'restored from a backup' }
 
 for (const [state, words, site, figures] of [

@@ -7,7 +7,7 @@ import { LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { ADMIN_KEY, type Answer, People } from '#hub/testing/people.ts'
 import { sentLockEvent } from '#hub/testing/reported.ts'
-import { rowsContent, runsContent, type SiteClient, type SyncAnswer } from '#hub/testing/site-client.ts'
+import { codeOf, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import { fileLinesOf, fileOf } from '#hub/testing/sync-file.ts'
 import { GPS } from '#shared/telemetry/records.ts'
 import { MINUTE_MS } from '#shared/time.ts'
@@ -41,7 +41,6 @@ function positions(count: number, hardwareId = 'cart-1') {
 
 const group = { group_id: 1, name: 'One', created_at_ms: AT_MS, updated_at_ms: AT_MS }
 const entity = (seq: number) => rowsContent([{ seq, table: 'device_group', key: '1', body: group }])
-const codeOf = ({ status, body }: SyncAnswer) => [status, body.code]
 const FULL = [400, 'site_full']
 
 async function fill(site: SiteClient, next: () => SyncPart): Promise<number> {

@@ -11,7 +11,7 @@ import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { valuesOf } from '#hub/testing/people.ts'
 import { sentLockEvent } from '#hub/testing/reported.ts'
 import { siteScene } from '#hub/testing/scene.ts'
-import { runsContent } from '#hub/testing/site-client.ts'
+import { codeOf, runsContent } from '#hub/testing/site-client.ts'
 import { batteryRun } from '#hub/testing/telemetry.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 
@@ -72,16 +72,14 @@ for (const kind of LONG_SUITE_KINDS) {
     test('cannot audit with counts that no database can hold', async () => {
       const of = (count: number) =>
         Array.from({ length: 1100 }, (_, n) => ({ group: `cart-${n}`, count, sum: '0'.repeat(16) }))
-      const answer = await site.audit('gps', 0, of(Number.MAX_SAFE_INTEGER))
-      assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_body'])
+      assert.deepEqual(codeOf(await site.audit('gps', 0, of(Number.MAX_SAFE_INTEGER))), [400, 'invalid_body'])
       assert.equal((await site.audit('gps', 0, of(1_000_000_000))).status, 200)
       assert.equal((await people.request('GET', site.path)).status, 200)
     })
 
     test('cannot send a batch that counts more rows than any batch can have', async () => {
       const content = { data: Buffer.from('poison'), count: Number.MAX_SAFE_INTEGER, encoding: 'runs-1' }
-      const answer = await site.push(site.part('telemetry', content, { to: 1 }))
-      assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_body'])
+      assert.deepEqual(codeOf(await site.push(site.part('telemetry', content, { to: 1 }))), [400, 'invalid_body'])
     })
 
     test('gets events of one instant listed in the order of the gateway: later stored first', async () => {
@@ -117,8 +115,7 @@ for (const kind of LONG_SUITE_KINDS) {
     test('is rejected with a reason once its quarantine is full, while other streams continue', async () => {
       const attacker = await hub.site()
       const bad = Array.from({ length: 10_001 }, (_, n) => ({ seq: n + 1, event_id: n }))
-      const answer = await attacker.pushRows('lock_events', bad)
-      assert.deepEqual([answer.status, answer.body.code], [400, 'quarantine_full'])
+      assert.deepEqual(codeOf(await attacker.pushRows('lock_events', bad)), [400, 'quarantine_full'])
       assert.equal((await attacker.pushRows('lock_events', bad.slice(0, 5))).status, 200)
       assert.equal((await attacker.pushRows('entities', [groupRow(1)])).status, 200)
       assert.equal(hub.hub.refused.get('quarantine_full'), 1)
@@ -173,8 +170,7 @@ describe('the load limits of one site', () => {
       return await text(socket)
     })
     await eventually(() => hub.hub.refused.get('site_bodies') === 56, 'all but eight are refused at once')
-    const taken = await other.push(other.part('telemetry', evenRecords(100)))
-    assert.equal(taken.status, 200)
+    assert.equal((await other.push(other.part('telemetry', evenRecords(100)))).status, 200)
     const heads = (await Promise.all(answers)).map((answer) => answer.split('\r\n')[0])
     assert.equal(heads.filter((head) => head === 'HTTP/1.1 429 Too Many Requests').length, 56)
     assert.equal(heads.filter((head) => head === 'HTTP/1.1 413 Payload Too Large').length, 8)

@@ -6,7 +6,7 @@ import { LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { ADMIN_KEY, type Answer, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
 import { sentLockEvent } from '#hub/testing/reported.ts'
 import { hubScene } from '#hub/testing/scene.ts'
-import { endsOf, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { codeOf, endsOf, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import { fileLinesOf, fileOf } from '#hub/testing/sync-file.ts'
 import { EVER, gpsRun } from '#hub/testing/telemetry.ts'
 import { GPS } from '#shared/telemetry/records.ts'
@@ -132,8 +132,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const without = fileLinesOf(site, parts).filter(
         (line) => !line.includes(parts.at(-1)?.hash ?? '') || line.includes('"end"'),
       )
-      const answer = await upload(site.siteId, fileOf(without))
-      assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_file'])
+      assert.deepEqual(codeOf(await upload(site.siteId, fileOf(without))), [400, 'invalid_file'])
     })
 
     test('is rejected if it comes from a diverged copy, even if the hub is further', async () => {
@@ -150,8 +149,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const site = await hub.site()
       const other = await hub.site()
       const file = fileOf(fileLinesOf(other, partsOf(other, 1)))
-      const wrong = await upload(site.siteId, file)
-      assert.deepEqual([wrong.status, wrong.body.code], [403, 'wrong_site'])
+      assert.deepEqual(codeOf(await upload(site.siteId, file)), [403, 'wrong_site'])
       const foreign = await upload(site.siteId, fileOf(fileLinesOf(site, [], { head: { epoch: other.epoch } })))
       assert.deepEqual([foreign.status, foreign.body.code], [409, 'foreign_epoch'])
       const ahead = site.restarted()
@@ -166,8 +164,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const keys = await people.callers(site.siteId)
       const file = fileOf(fileLinesOf(site, partsOf(site, 1)))
       for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-        const answer = await upload(site.siteId, file, keys[who] ?? '')
-        assert.deepEqual([answer.status, answer.body.code], [status, code], who)
+        assert.deepEqual(codeOf(await upload(site.siteId, file, keys[who] ?? '')), [status, code], who)
       }
       assert.deepEqual(await contentOf(site), { times: [], events: [] })
       assert.equal((await upload('nowhere', file)).body.code, 'site_not_found')
@@ -208,10 +205,8 @@ for (const kind of LONG_SUITE_KINDS) {
       const head = { exported_at_ms: nowMs - 86_400_000 }
       const devices = [{ hardware_id: 'cart-1', is_online: false }]
       assert.equal((await upload(site.siteId, fileOf(fileLinesOf(site, [], { head, devices })))).status, 200)
-      const states = await hub.hub.database.all(
-        'SELECT hardware_id, body FROM site_latest WHERE site_id = $1 ORDER BY hardware_id',
-        [site.siteId],
-      )
+      const sql = 'SELECT hardware_id, body FROM site_latest WHERE site_id = $1 ORDER BY hardware_id'
+      const states = await hub.hub.database.all(sql, [site.siteId])
       assert.deepEqual(states, [
         { hardware_id: 'cart-1', body: '{"hardware_id":"cart-1","is_online":true}' },
         { hardware_id: 'cart-2', body: '{"hardware_id":"cart-2"}' },
@@ -221,8 +216,7 @@ for (const kind of LONG_SUITE_KINDS) {
       hub.clock.aheadMs += 600_000
       assert.equal((await siteOf(site)).state, 'silent')
       const never = { exported_at_ms: Number.MAX_SAFE_INTEGER }
-      const { status } = await upload(site.siteId, fileOf(fileLinesOf(site, [], { head: never })))
-      assert.equal(status, 400)
+      assert.equal((await upload(site.siteId, fileOf(fileLinesOf(site, [], { head: never })))).status, 400)
       assert.equal((await siteOf(site)).site_id, site.siteId)
     })
 
@@ -231,10 +225,8 @@ for (const kind of LONG_SUITE_KINDS) {
       const old = site.restarted()
       old.epoch = 'e'.repeat(31) + (kind.name === 'PGlite' ? '0' : '1')
       const name = async () => {
-        const rows = await hub.hub.database.all<{ key: string; body: string }>(
-          'SELECT entity_key AS key, body FROM entity WHERE site_id = $1 ORDER BY entity_key',
-          [site.siteId],
-        )
+        const sql = 'SELECT entity_key AS key, body FROM entity WHERE site_id = $1 ORDER BY entity_key'
+        const rows = await hub.hub.database.all<{ key: string; body: string }>(sql, [site.siteId])
         return rows.map(({ key, body }) => `${key}: ${body}`)
       }
       const device = (key: string, text: string) => ({ seq: 1, table: 'device', key, body: { name: text } })

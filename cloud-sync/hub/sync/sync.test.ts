@@ -8,7 +8,7 @@ import { readTelemetry } from '#hub/store/telemetry/reader.ts'
 import { DATABASE_KINDS } from '#hub/testing/databases.ts'
 import { sentLockEvent } from '#hub/testing/reported.ts'
 import { hubScene } from '#hub/testing/scene.ts'
-import { blocksContent, endsOf, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { blocksContent, codeOf, endsOf, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import { EVER, gpsAt, gpsBlock, gpsRun, sumOf } from '#hub/testing/telemetry.ts'
 import { RowHashSum } from '#shared/sync-hash.ts'
 import { GPS } from '#shared/telemetry/records.ts'
@@ -71,21 +71,16 @@ for (const kind of DATABASE_KINDS) {
         const site = await hub.site()
         const other = await hub.site()
         const ofProtocol = (protocol: number): object => ({ protocol, something: 'new' })
-        const wrong = await site.hello({ site: other.siteId })
-        assert.deepEqual([wrong.status, wrong.body.code], [403, 'wrong_site'])
-        const later = await site.hello(ofProtocol(2))
-        assert.deepEqual([later.status, later.body.code], [400, 'unsupported_protocol'])
-        const foreign = await site.hello({ epoch: other.epoch })
-        assert.deepEqual([foreign.status, foreign.body.code], [409, 'foreign_epoch'])
-        const unknown = await site.hello(ofProtocol(1))
-        assert.deepEqual([unknown.status, unknown.body.code], [400, 'invalid_body'])
+        assert.deepEqual(codeOf(await site.hello({ site: other.siteId })), [403, 'wrong_site'])
+        assert.deepEqual(codeOf(await site.hello(ofProtocol(2))), [400, 'unsupported_protocol'])
+        assert.deepEqual(codeOf(await site.hello({ epoch: other.epoch })), [409, 'foreign_epoch'])
+        assert.deepEqual(codeOf(await site.hello(ofProtocol(1))), [400, 'invalid_body'])
       })
 
       test('accepts no data before hello', async () => {
         const site = await hub.site()
         const stranger = hub.client(site.siteId, site.key)
-        const answer = await stranger.pushRows('lock_events', [sentLockEvent(1)])
-        assert.deepEqual([answer.status, answer.body.code], [409, 'unknown_epoch'])
+        assert.deepEqual(codeOf(await stranger.pushRows('lock_events', [sentLockEvent(1)])), [409, 'unknown_epoch'])
         assert.equal((await stranger.latest({})).body.code, 'unknown_epoch')
         assert.equal((await stranger.audit('gps', 0, [])).body.code, 'unknown_epoch')
         assert.equal(await count(site, 'event'), 0)
@@ -169,8 +164,7 @@ for (const kind of DATABASE_KINDS) {
         for (const [name, damage] of Object.entries(wrongs)) {
           const good = site.part('notes', rowsContent([{ seq: 1, note_id: 'n', kind: 'x', at_ms: 0, body: {} }]))
           const [part, code] = damage(site.part('lock_events', rowsContent([sentLockEvent(1)])))
-          const answer = await site.push(good, part)
-          assert.deepEqual([answer.status, answer.body.code], [400, code], name)
+          assert.deepEqual(codeOf(await site.push(good, part)), [400, code], name)
         }
         const miscounted = site.part('lock_events', { ...rowsContent([sentLockEvent(1)]), count: 2 })
         assert.equal((await site.push(miscounted)).body.code, 'wrong_count')
@@ -217,10 +211,8 @@ for (const kind of DATABASE_KINDS) {
         assert.equal(status, 200, JSON.stringify(body))
         assert.deepEqual(body.warnings, ['quarantined'])
         assert.equal(body.acked.notes.seq, 1)
-        const kept = await database().all<{ stream: string; body: Uint8Array }>(
-          'SELECT stream, body FROM quarantine WHERE site_id = $1',
-          [site.siteId],
-        )
+        const sql = 'SELECT stream, body FROM quarantine WHERE site_id = $1'
+        const kept = await database().all<{ stream: string; body: Uint8Array }>(sql, [site.siteId])
         const byStream = new Map(kept.map((row) => [row.stream, Buffer.from(row.body).toString('base64')]))
         assert.deepEqual(byStream, new Map(bad.map(({ stream, data }) => [stream, data])))
         assert.deepEqual((await site.hello()).body.warnings, ['quarantined'])
@@ -262,10 +254,8 @@ for (const kind of DATABASE_KINDS) {
         ]
         const answer = await site.pushRows('lock_events', rows, { to: 8 })
         assert.deepEqual([answer.status, answer.body.warnings], [200, ['quarantined']])
-        const events = await database().all<{ body: string }>(
-          'SELECT body FROM event WHERE site_id = $1 ORDER BY at_ms',
-          [site.siteId],
-        )
+        const sql = 'SELECT body FROM event WHERE site_id = $1 ORDER BY at_ms'
+        const events = await database().all<{ body: string }>(sql, [site.siteId])
         const { seq: _, ...first } = sentLockEvent(1, { metadata: deep, unknown_field: 'kept' })
         assert.deepEqual(events.map(({ body }) => body)[0], JSON.stringify(first))
         assert.equal(events.length, 2)
@@ -394,10 +384,8 @@ for (const kind of DATABASE_KINDS) {
         return { seq, table: 'device', key, body }
       }
       const bodies = async (site: SiteClient) => {
-        const rows = await database().all<{ key: string; body: string | null }>(
-          'SELECT entity_key AS key, body FROM entity WHERE site_id = $1 ORDER BY entity_key',
-          [site.siteId],
-        )
+        const sql = 'SELECT entity_key AS key, body FROM entity WHERE site_id = $1 ORDER BY entity_key'
+        const rows = await database().all<{ key: string; body: string | null }>(sql, [site.siteId])
         return Object.fromEntries(rows.map(({ key, body }) => [key, body]))
       }
 
@@ -446,10 +434,8 @@ for (const kind of DATABASE_KINDS) {
 
     describe('states', () => {
       const states = async (site: SiteClient) => {
-        const rows = await database().all<{ id: string; body: string }>(
-          'SELECT hardware_id AS id, body FROM site_latest WHERE site_id = $1 ORDER BY hardware_id',
-          [site.siteId],
-        )
+        const sql = 'SELECT hardware_id AS id, body FROM site_latest WHERE site_id = $1 ORDER BY hardware_id'
+        const rows = await database().all<{ id: string; body: string }>(sql, [site.siteId])
         return Object.fromEntries(rows.map(({ id, body }) => [id, JSON.parse(body).v]))
       }
       const device = (id: string, v: number) => ({ hardware_id: id, v })
@@ -496,10 +482,8 @@ for (const kind of DATABASE_KINDS) {
           const three = await newer.pushRows('lock_events', [sentLockEvent(4)])
           assert.deepEqual(three.body.warnings, ['two_gateways'])
           assert.equal(await count(older, 'event'), 4, 'nothing is lost')
-          const site = await database().get<{ at: number }>(
-            'SELECT two_gateways_ms AS at FROM site WHERE site_id = $1',
-            [older.siteId],
-          )
+          const sql = 'SELECT two_gateways_ms AS at FROM site WHERE site_id = $1'
+          const site = await database().get<{ at: number }>(sql, [older.siteId])
           assert.ok(hasDuplicateGateway(site?.at ?? null, hub.clock.nowMs()))
           assert.ok(!hasDuplicateGateway(site?.at ?? null, hub.clock.nowMs() + 3_600_000))
         } finally {
@@ -515,8 +499,7 @@ for (const kind of DATABASE_KINDS) {
           hub.clock.aheadMs = 61_000
           await older.pushRows('lock_events', [sentLockEvent(1)])
           hub.clock.aheadMs = 3_600_000
-          const later = await older.pushRows('lock_events', [sentLockEvent(2)])
-          assert.deepEqual(later.body.warnings, [])
+          assert.deepEqual((await older.pushRows('lock_events', [sentLockEvent(2)])).body.warnings, [])
         } finally {
           hub.clock.aheadMs = 0
         }
@@ -529,8 +512,7 @@ for (const kind of DATABASE_KINDS) {
           const restarted = site.restarted()
           await restarted.hello()
           hub.clock.aheadMs = -200_000
-          const { body } = await restarted.pushRows('lock_events', [sentLockEvent(1)])
-          assert.deepEqual(body.warnings, [])
+          assert.deepEqual((await restarted.pushRows('lock_events', [sentLockEvent(1)])).body.warnings, [])
           hub.clock.aheadMs = 70_000
           assert.deepEqual((await restarted.hello()).body.warnings, [])
         } finally {

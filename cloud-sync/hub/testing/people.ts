@@ -116,11 +116,7 @@ export class People {
     const response = await this.#hub.hub.app.request(path, init)
     const text = await response.text()
     const isJson = /[/+]json\s*(;|$)/.test(response.headers.get('content-type') ?? '')
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: isJson && text !== '' ? JSON.parse(text) : text,
-    }
+    return { status: response.status, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : text }
   }
 }
 

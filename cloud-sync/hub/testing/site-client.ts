@@ -79,11 +79,7 @@ export class SiteClient {
     }
     const response = await this.#send(`/sync/v1${path}`, init)
     const text = await response.text()
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: text.startsWith('{') ? JSON.parse(text) : text,
-    }
+    return { status: response.status, headers: response.headers, body: text.startsWith('{') ? JSON.parse(text) : text }
   }
 
   async hello(fields: Partial<Hello> = {}): Promise<SyncAnswer> {
@@ -168,14 +164,13 @@ export class SiteClient {
   }
 
   audit(kind: string, dayMs: number | null, groups: unknown[]): Promise<SyncAnswer> {
-    return this.request('POST', '/audit', {
-      epoch: this.epoch,
-      instance: this.instance,
-      kind,
-      day_ms: dayMs,
-      groups,
-    })
+    return this.request('POST', '/audit', { epoch: this.epoch, instance: this.instance, kind, day_ms: dayMs, groups })
   }
+}
+
+/** Returns the status and the error code of a response. */
+export function codeOf({ status, body }: Pick<SyncAnswer, 'status' | 'body'>): [status: number, code: string] {
+  return [status, body.code]
 }
 
 export function rowsContent(rows: readonly unknown[]): Content {

@@ -26,9 +26,7 @@ export function fileLinesOf(
         ...head,
       },
     },
-    ...SYNC_STREAMS.flatMap((stream) => parts.filter((part) => part.stream === stream)).map((part) => ({
-      part,
-    })),
+    ...SYNC_STREAMS.flatMap((stream) => parts.filter((part) => part.stream === stream)).map((part) => ({ part })),
     { devices },
     { end: { parts: parts.length, rows, cursors } },
   ]

@@ -27,10 +27,8 @@ describe('closing', () => {
     homeless.zoneContext = { hasParking: false, hasBoundary: false }
     const drills = [locked, unserviceable, silent, homeless]
     for (const drill of drills) stay(drill, 60)
-    assert.deepEqual(
-      drills.map(({ changes }) => changes),
-      [[], [], [], []],
-    )
+    const shown = drills.map(({ changes }) => changes)
+    assert.deepEqual(shown, [[], [], [], []])
   })
 
   test('closes when the cart is locked or comes in, and at the next opening time', () => {

@@ -128,8 +128,7 @@ test('leaving the course and coming back within one message raises the alert, on
   await cart.publish('tlm', [fix(0, 200), fix(0, 190)])
   await cart.outcome()
   await cart.publish('tlm', [fix(350, 150), fix(350, 140), fix(350, 130), fix(0, 20), fix(0, 10)])
-  const found = await cart.outcome()
-  assert.deepEqual(found.alerts, ['outside'])
+  assert.deepEqual((await cart.outcome()).alerts, ['outside'])
   assert.deepEqual((await cart.outcome()).alerts, ['outside'])
 })
 
@@ -144,10 +143,7 @@ test('a stay in a stop zone that was too long raises the alert although its mess
 
 test('however fixes are split into messages, alerts, zones and rounds come out the same', async () => {
   const ways = fc.array(
-    fc.record({
-      northM: fc.constantFrom(0, 10, 60, 150, 250, 350, 420),
-      size: fc.integer({ min: 1, max: 6 }),
-    }),
+    fc.record({ northM: fc.constantFrom(0, 10, 60, 150, 250, 350, 420), size: fc.integer({ min: 1, max: 6 }) }),
     { minLength: 3, maxLength: 14 },
   )
   await fc.assert(

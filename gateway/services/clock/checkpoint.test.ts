@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -9,18 +8,13 @@ import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import { Store } from '#store/store.ts'
+import { newFolder } from '#testing/backup-sets.ts'
 import { ClockCheckpoint } from './checkpoint.ts'
 import { GatewayClock } from './gateway-clock.ts'
 import { TimestampTrustLimiter } from './timestamp-trust-limiter.ts'
 
 const NOW_MS = Date.UTC(2026, 4, 1, 12)
 const YEAR_MS = 365 * 24 * 60 * MINUTE_MS
-
-function newFolder(t: TestContext): string {
-  const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-clock-'))
-  t.after(() => rmSync(dataDir, { recursive: true }))
-  return dataDir
-}
 
 /** A checkpoint driven by the test; `isMarked` checks until it is written. */
 async function open(t: TestContext, dataDir = newFolder(t), systemMs = NOW_MS) {
@@ -106,13 +100,7 @@ function addOldDatabase(dataDir: string, markMs: number, newestMs: readonly numb
 
 const OLD_DATABASES = [
   { what: 'nothing in it', markMs: 0, newestMs: [], confirmedMs: NOW_MS, doubt: null },
-  {
-    what: 'no telemetry',
-    markMs: NOW_MS - YEAR_MS,
-    newestMs: [],
-    confirmedMs: NOW_MS - YEAR_MS,
-    doubt: 'ahead',
-  },
+  { what: 'no telemetry', markMs: NOW_MS - YEAR_MS, newestMs: [], confirmedMs: NOW_MS - YEAR_MS, doubt: 'ahead' },
   {
     what: 'records up to its last stop, three months ago',
     markMs: NOW_MS - YEAR_MS / 4,
@@ -164,15 +152,13 @@ test('the log reports a clock fault once with its cause, and its end', async (t)
     mark.check()
     mark.check()
   }
-  assert.deepEqual(
-    lines.map(({ level, msg, doubt }) => [level, msg, doubt]),
-    [
-      ['warn', 'clock fault detected', 'set_back'],
-      ['info', 'clock fault resolved', undefined],
-      ['warn', 'clock fault detected', 'ahead'],
-      ['info', 'clock fault resolved', undefined],
-      ['warn', 'clock fault detected', 'set_back'],
-    ],
-  )
+  const shown = lines.map(({ level, msg, doubt }) => [level, msg, doubt])
+  assert.deepEqual(shown, [
+    ['warn', 'clock fault detected', 'set_back'],
+    ['info', 'clock fault resolved', undefined],
+    ['warn', 'clock fault detected', 'ahead'],
+    ['info', 'clock fault resolved', undefined],
+    ['warn', 'clock fault detected', 'set_back'],
+  ])
   assert.match(lines[2]?.detail ?? '', /shows 2027-05-01T12:00:00.000Z, 365 days later .* POST \/clock\/confirm/)
 })

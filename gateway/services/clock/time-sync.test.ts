@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
+import { newFolder } from '#testing/backup-sets.ts'
 import { isTimeSynchronized } from './time-sync.ts'
 
 const NOW_MS = Date.UTC(2026, 4, 1, 12)
@@ -18,8 +18,7 @@ const CASES: [systemMs: number, isSynchronized: boolean][] = [
 ]
 
 test('the clock is synchronized while the last synchronization was within the last hour by that clock', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-sync-'))
-  t.after(() => rmSync(folder, { recursive: true }))
+  const folder = newFolder(t)
   const file = join(folder, 'synchronized')
   assert.equal(isTimeSynchronized(NOW_MS, file), false)
   writeFileSync(file, '')

@@ -151,10 +151,8 @@ test('a newer lock or unlock fails the unsent locks and unlocks before it, and n
   ])
   assert.equal((await read(unsent[0].command_id)).error, 'superseded')
   const device = await connect()
-  assert.deepEqual(
-    (await device.flush()).map(({ id }) => id),
-    [unsent[2].command_id, newest.command_id],
-  )
+  const ids = (await device.flush()).map(({ id }) => id)
+  assert.deepEqual(ids, [unsent[2].command_id, newest.command_id])
   await becomes(newest.command_id, 'published')
   const after = await command('lock')
   assert.equal((await read(newest.command_id)).status, 'published', 'it was sent: the device decides')
@@ -170,10 +168,8 @@ test('concurrent lock and unlock requests are queued in order, and only the last
   const pending = body.commands.filter(({ status }: Json) => status === 'pending')
   assert.deepEqual(pending, [body.commands[0]])
   const device = await connect()
-  assert.deepEqual(
-    (await device.flush()).map(({ id }) => id),
-    [body.commands[0].command_id],
-  )
+  const ids = (await device.flush()).map(({ id }) => id)
+  assert.deepEqual(ids, [body.commands[0].command_id])
   await device.leave()
 })
 
@@ -183,8 +179,7 @@ test('the metadata of a command is copied to the lock event that names it', asyn
   await socket.subscribe(hardwareId)
   const { command_id } = await command('unlock', { metadata: { name: 'Jane', bag: [7] } })
   await device.report({ eid: '1', event: 'unlock', source: 'remote', cmd: command_id })
-  const message = await socket.next('device_unlocked')
-  assert.deepEqual(message.metadata, { name: 'Jane', bag: [7] })
+  assert.deepEqual((await socket.next('device_unlocked')).metadata, { name: 'Jane', bag: [7] })
   const { body } = await g.request('GET', `/lock-events?hardware_id=${hardwareId}`)
   assert.deepEqual(body.events[0].metadata, { name: 'Jane', bag: [7] })
   const { command_id: bare } = await command('lock')
@@ -201,17 +196,14 @@ test("a lock event by key, or naming another device's command, gets no metadata"
   await stranger.report({ eid: '1', event: 'unlock', source: 'remote', cmd: command_id })
   await stranger.report({ eid: '2', event: 'unlock', source: 'key', cmd: command_id })
   const { body } = await g.request('GET', `/lock-events?hardware_id=${strangerId}`)
-  assert.deepEqual(
-    body.events.map((event: Json) => 'metadata' in event),
-    [false, false],
-  )
+  const shown = body.events.map((event: Json) => 'metadata' in event)
+  assert.deepEqual(shown, [false, false])
   await stranger.leave()
 })
 
 test('the commands of a removed device end as device_removed', async () => {
   const waiting = await command('locate')
-  const { status } = await g.request('DELETE', `/devices/${hardwareId}`)
-  assert.equal(status, 200)
+  assert.equal((await g.request('DELETE', `/devices/${hardwareId}`)).status, 200)
   const { status: ended, error } = await read(waiting.command_id)
   assert.deepEqual([ended, error], ['failed', 'device_removed'])
   const unfinished = await metric(g, 'cartbarn_commands_unfinished')
@@ -226,9 +218,7 @@ test('a device can have at most a thousand pending commands', async () => {
   for (let i = 0; i < 1000; i += 100) {
     await Promise.all(Array.from({ length: 100 }, () => command('locate')))
   }
-  const { status, body } = await g.request('POST', `/devices/${hardwareId}/commands`, {
-    body: { command: 'locate' },
-  })
+  const { status, body } = await g.request('POST', `/devices/${hardwareId}/commands`, { body: { command: 'locate' } })
   assert.deepEqual([status, body.code], [409, 'too_many_commands'])
   clock.advance(120_000)
   await eventually(async () => (await metric(g, 'cartbarn_commands_unfinished')) === 0, 'all are over')

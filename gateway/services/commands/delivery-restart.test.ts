@@ -59,13 +59,11 @@ test('after a restart an unanswered command is sent again for the rest of its li
   assert.deepEqual(await read(lost), published)
   const again = await connect()
   const received = await again.flush()
-  assert.deepEqual(
-    received.map(({ id, ttl }) => [id, ttl]),
-    [
-      [lost, 100],
-      [waiting, 100],
-    ],
-  )
+  const shown = received.map(({ id, ttl }) => [id, ttl])
+  assert.deepEqual(shown, [
+    [lost, 100],
+    [waiting, 100],
+  ])
   for (const id of [answered, lost, waiting]) await again.ack(id, 'completed')
   for (const id of ids) assert.equal((await read(id)).status, 'completed')
   await again.leave()
@@ -128,13 +126,7 @@ test('a command from before the start waits for the clock and is sent for the re
   const fresh = await command('locate')
   assert.deepEqual(await idsOf(device), [fresh], 'what is asked for now is not held back')
   clock.set(createdAtMs + 25_000)
-  assert.deepEqual(await device.next(), {
-    id,
-    cmd: 'unlock',
-    params: {},
-    ts: createdAtMs + 25_000,
-    ttl: 35,
-  })
+  assert.deepEqual(await device.next(), { id, cmd: 'unlock', params: {}, ts: createdAtMs + 25_000, ttl: 35 })
   await device.leave()
 })
 

@@ -47,6 +47,13 @@ async function goesSilent(of = cart, ms = 61_000): Promise<void> {
   clock.advance(ms)
 }
 
+/** The cart reconnects, reports that it drives, and only then asks for its commands. */
+async function comesBackDriving(): Promise<void> {
+  cart = await barn.connect(cart.hardwareId, { subscribes: false })
+  await cart.at('course', 25)
+  await cart.device.client.subscribeAsync(`dev/${cart.hardwareId}/cmd`, { qos: 1 })
+}
+
 async function ends(commandId: string, status: string, error: string | null): Promise<void> {
   const { error: reason } = await commandBecomes(g, commandId, status)
   assert.equal(reason, error)
@@ -166,9 +173,7 @@ test('a lock that waits for its device is evaluated when the device is back', as
   await cart.lose(g)
   const id = await lock()
   assert.equal((await readCommand(g, id)).status, 'pending')
-  cart = await barn.connect(cart.hardwareId, { subscribes: false })
-  await cart.at('course', 25)
-  await cart.device.client.subscribeAsync(`dev/${cart.hardwareId}/cmd`, { qos: 1 })
+  await comesBackDriving()
   await ends(id, 'failed', 'cart_is_moving')
   assert.deepEqual(await cart.received(), [])
 })
@@ -178,9 +183,7 @@ test('a lock that was sent and not answered is evaluated again before it is rese
   const id = await lock()
   await cart.receives('lock')
   await cart.lose(g)
-  cart = await barn.connect(cart.hardwareId, { subscribes: false })
-  await cart.at('course', 25)
-  await cart.device.client.subscribeAsync(`dev/${cart.hardwareId}/cmd`, { qos: 1 })
+  await comesBackDriving()
   await ends(id, 'failed', 'cart_is_moving')
   assert.deepEqual(await cart.received(), [])
 })
@@ -203,9 +206,7 @@ test('after a restart the lock of a cart that has driven off fails', async () =>
   await cart.lose(g)
   const id = await lock()
   await g.restart(() => clock.advance(1000))
-  cart = await barn.connect(cart.hardwareId, { subscribes: false })
-  await cart.at('course', 25)
-  await cart.device.client.subscribeAsync(`dev/${cart.hardwareId}/cmd`, { qos: 1 })
+  await comesBackDriving()
   await ends(id, 'failed', 'cart_is_moving')
 })
 
@@ -277,8 +278,7 @@ test('a forced lock by staff is not sent to a cart that turns out to be moving',
 
 test('a forced lock by a plain user is rejected before any lookup, and force must be a boolean', async () => {
   const body = { command: 'lock', force: true }
-  const { status } = await g.request('POST', '/devices/nowhere/commands', { body, key: user.key })
-  assert.equal(status, 403)
+  assert.equal((await g.request('POST', '/devices/nowhere/commands', { body, key: user.key })).status, 403)
   for (const force of ['yes', 1, null]) assert.equal((await ask({ force })).status, 400)
 })
 

@@ -96,16 +96,12 @@ test('configurations are published in several transactions, and those left out b
   assert.deepEqual(publishedBy(publisher), { '{"step":1}': DEVICES })
   const before = fleet.all().map(({ row }) => publisher.publishedTo(row.hardwareId))
   await publisher.publishDifferences()
-  assert.deepEqual(
-    fleet.all().map(({ row }) => publisher.publishedTo(row.hardwareId)),
-    before,
-  )
+  const shown = fleet.all().map(({ row }) => publisher.publishedTo(row.hardwareId))
+  assert.deepEqual(shown, before)
   // the retained messages are the published ones
   const next = createPublisher().publisher
-  assert.deepEqual(
-    fleet.all().map(({ row }) => next.publishedTo(row.hardwareId)),
-    before,
-  )
+  const found = fleet.all().map(({ row }) => next.publishedTo(row.hardwareId))
+  assert.deepEqual(found, before)
 })
 
 test('a start continues when no configuration can be published', async () => {

@@ -174,10 +174,8 @@ test('only the device itself is sent its password, not even an admin', async () 
   await acknowledged(client, `dev/${hardwareId}/ack`, '{"key":1}')
   await program.subscribeAsync(`dev/${hardwareId}/key`, { qos: 1 })
   assert.ok(topics.includes(`dev/${hardwareId}/ack`))
-  assert.deepEqual(
-    topics.filter((topic) => topic.endsWith('/key')),
-    [],
-  )
+  const unexpected = topics.filter((topic) => topic.endsWith('/key'))
+  assert.deepEqual(unexpected, [])
 })
 
 test('a device registered by an admin is sent no password and cannot use the shared key', async () => {
@@ -316,7 +314,6 @@ for (const clean of [true, false]) {
     await gateway.register(hardwareId)
     // not even the configuration
     assert.equal(await stranger.nextOrClosed(), null)
-    const { status } = await gateway.request('DELETE', `/mqtt/clients/${hardwareId}`)
-    assert.equal(status, 404)
+    assert.equal((await gateway.request('DELETE', `/mqtt/clients/${hardwareId}`)).status, 404)
   })
 }

@@ -76,13 +76,11 @@ class Course {
 
   async put(...features: unknown[]): Promise<void> {
     const body = { type: 'FeatureCollection', features }
-    const { status } = await gateway.request('PUT', `/groups/${this.groupId}/geofences`, { body })
-    assert.equal(status, 200)
+    assert.equal((await gateway.request('PUT', `/groups/${this.groupId}/geofences`, { body })).status, 200)
   }
 
   async join(groupId: number): Promise<void> {
-    const { status } = await gateway.request('PUT', `/groups/${groupId}/devices/${this.hardwareId}`)
-    assert.equal(status, 200)
+    assert.equal((await gateway.request('PUT', `/groups/${groupId}/devices/${this.hardwareId}`)).status, 200)
   }
 
   /** Resolves when the message is stored and published. */
@@ -182,8 +180,7 @@ test('a user receives no crossings of a device out of scope', async () => {
   await watcher.subscribe('*', course.hardwareId)
   await course.drive(...THROUGH)
   assert.deepEqual(await pushed(watcher), [])
-  const { body } = await gateway.request('GET', '/geofence-events', { key })
-  assert.deepEqual(body.events, [])
+  assert.deepEqual((await gateway.request('GET', '/geofence-events', { key })).body.events, [])
 })
 
 for (const stop of [3, 4, 5, 7]) {

@@ -11,10 +11,7 @@ const CONTEXT: NoticeContext = {
   isLate: false,
   maxBytes: 3800,
 }
-const GERMAN: NoticeContext = {
-  ...CONTEXT,
-  site: { name: 'Grünau', language: 'de', timeZone: 'Europe/Berlin' },
-}
+const GERMAN: NoticeContext = { ...CONTEXT, site: { name: 'Grünau', language: 'de', timeZone: 'Europe/Berlin' } }
 
 function alert(kind: AlertKind, cart: string | null, details: Record<string, unknown> = {}): AlertJson {
   return {

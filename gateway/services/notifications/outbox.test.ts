@@ -51,8 +51,9 @@ test('a webhook receives the opening, acknowledgement and closing of an alert in
   await desk.acknowledge(alert)
   await desk.close({ ...alert, acknowledgedAtMs: 1 })
   await receiver.has(3)
+  const shown = receiver.bodies.map(({ event, alert, site }) => [event, alert.alert_id, site.name])
   assert.deepEqual(
-    receiver.bodies.map(({ event, alert, site }) => [event, alert.alert_id, site.name]),
+    shown,
     ['opened', 'acknowledged', 'closed'].map((event) => [event, alert.alertId, 'Pebble Creek']),
   )
   const [first] = receiver.bodies
@@ -78,10 +79,8 @@ test('a webhook receives only its kinds, and nothing from before it was created'
   await desk.open('low_battery', '2')
   await desk.open('outside', '3')
   await receiver.has(1)
-  assert.deepEqual(
-    receiver.bodies.map(({ alert }) => alert.cart),
-    ['3'],
-  )
+  const carts = receiver.bodies.map(({ alert }) => alert.cart)
+  assert.deepEqual(carts, ['3'])
   assert.deepEqual(rowsOf(desk).length <= 1, true)
 })
 
@@ -99,13 +98,11 @@ test('a retry for one of the first alerts delays no other alert', async (t) => {
   receiver.answer = ANSWERS.ok
   await pass(desk, 1000)
   await receiver.has(4)
-  assert.deepEqual(
-    receiver.bodies.slice(2).map(({ event, alert: { cart } }) => [event, cart]),
-    [
-      ['opened', '1'],
-      ['closed', '1'],
-    ],
-  )
+  const shown = receiver.bodies.slice(2).map(({ event, alert: { cart } }) => [event, cart])
+  assert.deepEqual(shown, [
+    ['opened', '1'],
+    ['closed', '1'],
+  ])
 })
 
 test('a receiver that is gone for a day receives no older alerts when it returns', async (t) => {
@@ -161,14 +158,8 @@ test('messages queued by the previous version are sent after the upgrade, in ord
   const queued = ['receiver opened', 'other opened', 'receiver closed', 'other closed']
   for (const delivery of queued) {
     const [target = '', event = ''] = delivery.split(' ')
-    old.run(
-      'INSERT INTO delivery (delivery_id, target_id, alert_id, body, queued_at_ms) VALUES (?, ?, ?, ?, ?)',
-      `${delivery} 1`,
-      target,
-      'alert-1',
-      JSON.stringify({ event }),
-      desk.clock.nowMs(),
-    )
+    const sql = 'INSERT INTO delivery (delivery_id, target_id, alert_id, body, queued_at_ms) VALUES (?, ?, ?, ?, ?)'
+    old.run(sql, `${delivery} 1`, target, 'alert-1', JSON.stringify({ event }), desk.clock.nowMs())
   }
   old.run("DELETE FROM delivery WHERE delivery_id = 'other closed 1'")
   old.close()
@@ -301,13 +292,7 @@ test('an e-mail waits for its server, also over a restart, and is marked as late
   const desk = await AlertDesk.open(t, { url: `smtp://127.0.0.1:${port}`, from: 'carts@club.example' })
   await desk.describe({ language: 'de', timeZone: 'Europe/Berlin' })
   const fields = { channel: 'email', recipient: 'ann@club.example' } as const
-  await desk.notifiers.create({
-    ...fields,
-    token: null,
-    kinds: null,
-    hours: null,
-    afterUnacknowledgedMin: null,
-  })
+  await desk.notifiers.create({ ...fields, token: null, kinds: null, hours: null, afterUnacknowledgedMin: null })
   await desk.open('moved_after_hours', '17')
   await pass(desk, 30_000)
   await eventually(() => desk.outbox.failed.get('email') === 1, 'a failure')

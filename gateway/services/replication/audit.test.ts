@@ -95,28 +95,25 @@ test('the sum of each day of telemetry is the same before, during and after seal
   for (const deviceId of [1, 2, 3]) registerDevice(other, deviceId)
   appendToLog(other, aroundMidnight(3000, 1, 2))
   const inLog = { gps: await allDays(source, 'gps'), battery: await allDays(source, 'battery') }
-  assert.deepEqual(
-    inLog.gps.map(([day, groups]) => [day, groups.map(({ group, count }) => [group, count])]),
+  const shown = inLog.gps.map(([day, groups]) => [day, groups.map(({ group, count }) => [group, count])])
+  assert.deepEqual(shown, [
     [
+      DAY,
       [
-        DAY,
-        [
-          ['cart-1', 1200],
-          ['cart-2', 1200],
-        ],
-      ],
-      [
-        DAY + DAY_MS,
-        [
-          ['cart-1', 1800],
-          ['cart-2', 1800],
-        ],
+        ['cart-1', 1200],
+        ['cart-2', 1200],
       ],
     ],
-  )
-  const rows = other.all<{ firstSeq: number; samples: Uint8Array }>(
-    'SELECT first_seq AS firstSeq, samples FROM telemetry_log',
-  )
+    [
+      DAY + DAY_MS,
+      [
+        ['cart-1', 1800],
+        ['cart-2', 1800],
+      ],
+    ],
+  ])
+  const sql = 'SELECT first_seq AS firstSeq, samples FROM telemetry_log'
+  const rows = other.all<{ firstSeq: number; samples: Uint8Array }>(sql)
   seal()
   assert.deepEqual({ gps: await allDays(source, 'gps'), battery: await allDays(source, 'battery') }, inLog)
   // as after a power cut between adding the blocks and dropping the rows
@@ -186,20 +183,18 @@ test('events are summed by device and day as they are sent, and all of them are 
     addLockEvents(other, 'cart-2', -5000, 1)
   })()
   const days = await allDays(source, 'lock_events')
-  assert.deepEqual(
-    days.map(([day, groups]) => [day, groups.map(({ group, count }) => [group, count])]),
+  const shown = days.map(([day, groups]) => [day, groups.map(({ group, count }) => [group, count])])
+  assert.deepEqual(shown, [
+    [-DAY_MS, [['cart-2', 1]]],
+    [DAY, [['cart-1', 200]]],
     [
-      [-DAY_MS, [['cart-2', 1]]],
-      [DAY, [['cart-1', 200]]],
+      DAY + DAY_MS,
       [
-        DAY + DAY_MS,
-        [
-          ['cart-1', 4800],
-          ['cart-2', 300],
-        ],
+        ['cart-1', 4800],
+        ['cart-2', 300],
       ],
     ],
-  )
+  ])
   for (const [day, groups] of days) {
     for (const { group, ...expected } of groups) {
       const rows = rowsOf(await resent(source, 'lock_events', day, group, { bytes: 262_144, rows: 999 }))
@@ -236,19 +231,17 @@ test('notes form one group, entities one per table, and deleted entities are sen
     allowedHardwareIds: null,
   })
   const days = await allDays(source, 'entities')
-  assert.deepEqual(
-    days.map(([day, groups]) => [day, groups.map(({ group, count }) => [group, count])]),
+  const shown = days.map(([day, groups]) => [day, groups.map(({ group, count }) => [group, count])])
+  assert.deepEqual(shown, [
     [
+      null,
       [
-        null,
-        [
-          ['audit_entry', 1],
-          ['device', 590],
-          ['user', 1],
-        ],
+        ['audit_entry', 1],
+        ['device', 590],
+        ['user', 1],
       ],
     ],
-  )
+  ])
   const rows = rowsOf(await resent(source, 'entities', null, 'device', { bytes: 262_144, rows: 100 }))
   const sum = new RowHashSum()
   for (const { table, key, body } of rows) if (body !== null) sum.addText(JSON.stringify([table, key, body]))

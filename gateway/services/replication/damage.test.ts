@@ -22,9 +22,8 @@ test('blocks on a damaged page are counted as waiting, and other streams are rea
   }
   seal()
   other.db.pragma('wal_checkpoint(TRUNCATE)')
-  const pages = other.all<{ pageno: number }>(
-    "SELECT pageno FROM dbstat WHERE name = 'telemetry_block' AND pagetype = 'leaf'",
-  )
+  const sql = "SELECT pageno FROM dbstat WHERE name = 'telemetry_block' AND pagetype = 'leaf'"
+  const pages = other.all<{ pageno: number }>(sql)
   assert.ok(pages.length > 0)
   const { pageSize: pageBytes } = other.get<{ pageSize: number }>('PRAGMA page_size') ?? { pageSize: 0 }
   const file = openSync(other.db.name, 'r+')

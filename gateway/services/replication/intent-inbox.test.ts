@@ -57,10 +57,8 @@ function assertReportedOnce({ intent_id, status, reason }: IntentResult): void {
     `SELECT body FROM note WHERE kind = 'intent_result' AND json_extract(body, '$.intent_id') = ?`,
     intent_id,
   )
-  assert.deepEqual(
-    notes.map(({ body }) => JSON.parse(body)),
-    [{ intent_id, status, reason }],
-  )
+  const shown = notes.map(({ body }) => JSON.parse(body))
+  assert.deepEqual(shown, [{ intent_id, status, reason }])
 }
 
 /** Revision that the hub would know. */
@@ -179,8 +177,7 @@ test('an intent that arrives too late is not carried out', async () => {
   }
   // less than a second is left: no command can be that short
   const body = { hardware_id: 'late-1', command: 'unlock' }
-  const almost = await receive('command.send', body, { expires_at_ms: clock.nowMs() + 999 })
-  assert.equal(almost.status, 'expired')
+  assert.equal((await receive('command.send', body, { expires_at_ms: clock.nowMs() + 999 })).status, 'expired')
   assert.deepEqual((await get('/devices/late-1/config')).layers.device, {})
   assert.deepEqual((await get('/devices/late-1/commands')).commands, [])
 })

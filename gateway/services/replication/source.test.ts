@@ -66,21 +66,14 @@ function addLockEvent(connection: Connection, id: string, metadata: string | nul
 }
 
 function addNote(connection: Connection, id: string): number {
-  connection.run(
-    `INSERT INTO note (note_id, kind, at_ms, body) VALUES (?, 'gap', ?, '{"reason":"purge"}')`,
-    id,
-    NOON_MS,
-  )
+  const sql = `INSERT INTO note (note_id, kind, at_ms, body) VALUES (?, 'gap', ?, '{"reason":"purge"}')`
+  connection.run(sql, id, NOON_MS)
   return connection.get<{ seq: number }>('SELECT max(seq) AS seq FROM note')?.seq ?? 0
 }
 
 function addMark(connection: Connection, noteSeq: number, telemetrySeq: number, historySeq: number): void {
-  connection.run(
-    'INSERT INTO erase_mark (note_seq, telemetry_seq, history_seq) VALUES (?, ?, ?)',
-    noteSeq,
-    telemetrySeq,
-    historySeq,
-  )
+  const sql = 'INSERT INTO erase_mark (note_seq, telemetry_seq, history_seq) VALUES (?, ?, ?)'
+  connection.run(sql, noteSeq, telemetrySeq, historySeq)
 }
 
 /** Reads all batches of a stream after a position. */
@@ -125,21 +118,17 @@ test('a batch ends at its limits, and one row always fits', async (t) => {
   const { source, other } = await openSyncSource(t)
   for (let i = 1; i <= 600; i++) addLockEvent(other, `lck-${i}`)
   const parts = await drain(source, 'lock_events', { bytes: 262_144, rows: 250 })
-  assert.deepEqual(
-    parts.map(({ to, count }) => [to, count]),
-    [
-      [250, 250],
-      [500, 250],
-      [600, 100],
-    ],
-  )
+  const shown = parts.map(({ to, count }) => [to, count])
+  assert.deepEqual(shown, [
+    [250, 250],
+    [500, 250],
+    [600, 100],
+  ])
   const small = await drain(source, 'lock_events', { bytes: 2000, rows: 1000 })
   assert.ok(small.every(({ data }) => data.length <= 2000))
   assert.equal(small.flatMap(rowsOf).length, 600)
-  assert.deepEqual(
-    (await drain(source, 'lock_events', { bytes: 1, rows: 1 })).map(({ count }) => count),
-    Array(600).fill(1),
-  )
+  const counts = (await drain(source, 'lock_events', { bytes: 1, rows: 1 })).map(({ count }) => count)
+  assert.deepEqual(counts, Array(600).fill(1))
 })
 
 test('an entity is its row at the time of sending, null if deleted, and never a secret', async (t) => {
@@ -274,17 +263,16 @@ test('samples are sent in whole rows of the log, in batches by device', async (t
     'cart-1 battery 0',
   ])
   const limited = await drain(source, 'telemetry', { bytes: 262_144, rows: 10 })
-  assert.deepEqual(
-    limited.map(({ to, count }) => [to, count]),
-    [
-      [6, 10],
-      [14, 8],
-    ],
-  )
+  const shown = limited.map(({ to, count }) => [to, count])
+  assert.deepEqual(shown, [
+    [6, 10],
+    [14, 8],
+  ])
   assert.deepEqual(limited.flatMap(recordsOf).sort(), recordsOf(first ?? null).sort())
   const single = await drain(source, 'telemetry', { bytes: 1, rows: 2000 })
+  const found = single.map(({ to }) => to)
   assert.deepEqual(
-    single.map(({ to }) => to),
+    found,
     Array.from({ length: 14 }, (_, i) => i + 1),
   )
   assert.deepEqual(single.flatMap(recordsOf).sort(), recordsOf(first ?? null).sort())
@@ -296,15 +284,13 @@ test('a row too large for a batch is divided, and the byte limit is kept', async
   appendToLog(other, samples(0, 5000))
   appendToLog(other, samples(5000, 10))
   const byRows = await drain(source, 'telemetry', { bytes: 262_144, rows: 2000 })
-  assert.deepEqual(
-    byRows.map(({ to, count }) => [to, count]),
-    [
-      [2000, 2000],
-      [4000, 2000],
-      [5000, 1000],
-      [5010, 10],
-    ],
-  )
+  const shown = byRows.map(({ to, count }) => [to, count])
+  assert.deepEqual(shown, [
+    [2000, 2000],
+    [4000, 2000],
+    [5000, 1000],
+    [5010, 10],
+  ])
   const byBytes = await drain(source, 'telemetry', { bytes: 1024, rows: 5000 })
   assert.ok(byBytes.every(({ data }) => data.length <= 1024))
   assert.equal(new Set(byBytes.flatMap(recordsOf)).size, 5010)
@@ -360,22 +346,16 @@ test('history ends at the batch limits, leaves out removed devices, and one bloc
   seal()
   other.run('DELETE FROM device WHERE device_id = 2')
   const parts = await drain(source, 'history', { bytes: 262_144, rows: 4096 })
-  assert.deepEqual(
-    parts.map(({ count }) => count),
-    [4096, 4096],
-  )
-  assert.deepEqual(
-    parts.map(({ data }) => decodeBlocks(data).map(({ hardwareId }) => hardwareId)),
-    [
-      ['cart-1', 'cart-1'],
-      ['cart-3', 'cart-3'],
-    ],
-  )
+  const counts = parts.map(({ count }) => count)
+  assert.deepEqual(counts, [4096, 4096])
+  const shown = parts.map(({ data }) => decodeBlocks(data).map(({ hardwareId }) => hardwareId))
+  assert.deepEqual(shown, [
+    ['cart-1', 'cart-1'],
+    ['cart-3', 'cart-3'],
+  ])
   const single = await drain(source, 'history', { bytes: 1, rows: 1 })
-  assert.deepEqual(
-    single.map(({ count }) => count),
-    [2048, 2048, 2048, 2048],
-  )
+  const found = single.map(({ count }) => count)
+  assert.deepEqual(found, [2048, 2048, 2048, 2048])
   other.run('DELETE FROM device')
   const [nothing] = await drain(source, 'history')
   assert.deepEqual([nothing?.to, nothing?.count, decodeBlocks(nothing?.data ?? new Uint8Array())], [6, 0, []])

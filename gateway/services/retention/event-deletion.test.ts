@@ -102,12 +102,7 @@ test('events, finished commands and audit entries past the retention are deleted
     }
     addCommand(connection, 3, CUTOFF_MS - 1, false)
   })
-  assert.deepEqual(await retention.runOnce(), {
-    lock_event: 1,
-    geofence_event: 1,
-    command: 1,
-    audit_entry: 1,
-  })
+  assert.deepEqual(await retention.runOnce(), { lock_event: 1, geofence_event: 1, command: 1, audit_entry: 1 })
   assert.deepEqual(
     [left('lock_event'), left('geofence_event')],
     [
@@ -133,12 +128,7 @@ test('thousands of events are deleted in small steps in any stored order, with a
   const { retention, left, rests } = await open(t, (connection) => {
     for (let n = 0; n < 2_400; n++) addLockEvent(connection, n, CUTOFF_MS - 1 - ((n * 7919) % 1201) + (n % 2) * DAY_MS)
   })
-  assert.deepEqual(await retention.runOnce(), {
-    lock_event: 1_200,
-    geofence_event: 0,
-    command: 0,
-    audit_entry: 0,
-  })
+  assert.deepEqual(await retention.runOnce(), { lock_event: 1_200, geofence_event: 0, command: 0, audit_entry: 0 })
   assert.equal(left('lock_event').length, 1_200)
   assert.ok(rests() >= 3, `${rests()} rests`)
 })
@@ -157,28 +147,15 @@ test('events not yet sent to a head office stay and are deleted once they have b
   )
   const acknowledge = (stream: string, seq: number) =>
     store.write('acknowledge', { cursors: { [stream]: { seq, hash: '' } } })
-  assert.deepEqual(await retention.runOnce(), {
-    lock_event: 0,
-    geofence_event: 0,
-    command: 0,
-    audit_entry: 0,
-  })
+  assert.deepEqual(await retention.runOnce(), { lock_event: 0, geofence_event: 0, command: 0, audit_entry: 0 })
   await acknowledge('lock_events', 599)
   await acknowledge('geofence_events', 1)
-  const { seq } = table.connection.get<{ seq: number }>("SELECT seq FROM change_log WHERE key = 'c1'") ?? {
-    seq: 0,
-  }
+  const { seq } = table.connection.get<{ seq: number }>("SELECT seq FROM change_log WHERE key = 'c1'") ?? { seq: 0 }
   await acknowledge('entities', seq)
-  assert.deepEqual(await retention.runOnce(), {
-    lock_event: 599,
-    geofence_event: 1,
-    command: 1,
-    audit_entry: 0,
-  })
+  assert.deepEqual(await retention.runOnce(), { lock_event: 599, geofence_event: 1, command: 1, audit_entry: 0 })
   assert.deepEqual([left('lock_event'), left('geofence_event'), left('command')], [[600], [2], [2]])
-  const firstEntry = table.connection.get<{ seq: number }>(
-    "SELECT min(seq) AS seq FROM change_log WHERE entity = 'audit_entry'",
-  )
+  const sql = "SELECT min(seq) AS seq FROM change_log WHERE entity = 'audit_entry'"
+  const firstEntry = table.connection.get<{ seq: number }>(sql)
   await acknowledge('entities', firstEntry?.seq ?? 0)
   assert.equal((await retention.runOnce())?.audit_entry, 1)
   assert.deepEqual(left('audit_entry'), [2])

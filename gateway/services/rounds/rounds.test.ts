@@ -32,8 +32,7 @@ function circle(id: string, lat: number, properties: object) {
 
 async function drawZones(features: object[]): Promise<void> {
   const body = { type: 'FeatureCollection', features }
-  const { status } = await g.request('PUT', '/zones', { body, headers: { 'if-match': '*' } })
-  assert.equal(status, 200)
+  assert.equal((await g.request('PUT', '/zones', { body, headers: { 'if-match': '*' } })).status, 200)
 }
 
 /**
@@ -61,10 +60,7 @@ test('stored rounds match the history, despite late data and any number of resta
       clock.advance(HOUR_MS)
       const cart = `C${++count}`
       const lock = { id: `lock-${count}`, password: await register(`lock-${count}`, 'teebox', cart) }
-      const screen = {
-        id: `screen-${count}`,
-        password: await register(`screen-${count}`, 'cartcaddie', cart),
-      }
+      const screen = { id: `screen-${count}`, password: await register(`screen-${count}`, 'cartcaddie', cart) }
       const send = async ({ id, password }: typeof lock, fixes: readonly SentFix[]) => {
         const client = await g.connect(id, password)
         await sendTrack(client, id, fixes)

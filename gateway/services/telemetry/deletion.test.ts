@@ -84,9 +84,8 @@ test('the head office receives an erasure with its end; data that came later sta
   assert.deepEqual(table.times(deviceId, 'gps'), [400])
   assert.deepEqual(table.times(deviceId, 'battery'), [300])
   table.assertCounted(deviceId)
-  const [note, ...others] = table.connection.all<{ seq: number; kind: string; body: string }>(
-    'SELECT seq, kind, body FROM note',
-  )
+  const sql = 'SELECT seq, kind, body FROM note'
+  const [note, ...others] = table.connection.all<{ seq: number; kind: string; body: string }>(sql)
   assert.ok(note !== undefined && others.length === 0)
   assert.equal(note.kind, 'erase')
   assert.deepEqual(JSON.parse(note.body), {
@@ -147,8 +146,6 @@ test('a damaged block that contains the cutoff is quarantined, and the purge con
   const [newest] = damage.summary.newest
   assert.deepEqual([newest?.hardwareId, newest?.count, newest?.reason], ['cart-2', 9, 'not_a_block'])
   for (const id of ids) table.assertCounted(id)
-  assert.deepEqual(
-    lines.filter(({ level }) => level === 'error').map(({ hardwareId, records }) => [hardwareId, records]),
-    [['cart-2', 9]],
-  )
+  const shown = lines.filter(({ level }) => level === 'error').map(({ hardwareId, records }) => [hardwareId, records])
+  assert.deepEqual(shown, [['cart-2', 9]])
 })

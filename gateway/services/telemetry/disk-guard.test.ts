@@ -52,10 +52,7 @@ async function open(t: TestContext, options: Options, prepare: (table: BlockTabl
 
 const bytes =
   (share: number) =>
-  (usedBytes: number): DiskBudget => ({
-    kind: 'bytes',
-    bytes: Math.floor(usedBytes / share),
-  })
+  (usedBytes: number): DiskBudget => ({ kind: 'bytes', bytes: Math.floor(usedBytes / share) })
 
 /** Adds a block that begins `hour` hours after the start of the first day. */
 function addBlock(table: BlockTable, deviceId: number, hour: number, isUnsent: boolean): number {
@@ -92,13 +89,11 @@ test('a warning is reported from 80 % of the budget on, until use falls below 78
   for (level of [0.79, 0.81, 0.79, 0.77, 0.79]) states.push((await guard.runOnce()).state)
   assert.deepEqual(states, ['ok', 'low', 'low', 'ok', 'ok'])
   assert.equal(guard.detail, null)
-  assert.deepEqual(
-    lines.map(({ level, msg }) => [level, msg]),
-    [
-      ['warn', 'disk use is close to the budget'],
-      ['info', 'disk use is within the budget again'],
-    ],
-  )
+  const shown = lines.map(({ level, msg }) => [level, msg])
+  assert.deepEqual(shown, [
+    ['warn', 'disk use is close to the budget'],
+    ['info', 'disk use is within the budget again'],
+  ])
 })
 
 test('data the head office has goes first, oldest first, over all devices, down to 85 %', async (t) => {
@@ -125,10 +120,8 @@ test('data the head office does not have stays at 97 %, even if nothing else is 
   const before = [1, 2].map((deviceId) => table.times(deviceId, 'gps').length)
   const { state } = await guard.runOnce()
   assert.equal(state, 'low')
-  assert.deepEqual(
-    [1, 2].map((deviceId) => table.times(deviceId, 'gps').length),
-    before,
-  )
+  const shown = [1, 2].map((deviceId) => table.times(deviceId, 'gps').length)
+  assert.deepEqual(shown, before)
   assert.deepEqual(gaps(), [])
 })
 
@@ -175,10 +168,8 @@ test('without a head office nothing is deleted, and the reason is reported', asy
     guard.detail ?? '',
     /200 % of the disk budget is used; the gateway deletes nothing, because no hub has the data/,
   )
-  assert.deepEqual(
-    lines.filter(({ msg }) => msg === 'disk use is close to the budget').map(({ level }) => level),
-    ['error'],
-  )
+  const levels = lines.filter(({ msg }) => msg === 'disk use is close to the budget').map(({ level }) => level)
+  assert.deepEqual(levels, ['error'])
 })
 
 test('the newest hours of each device stay, however full the disk is, whatever year a device reports', async (t) => {
@@ -243,13 +234,10 @@ interface Recorded {
 }
 
 test('each deleted record was acknowledged or lies in a gap, whatever blocks were stored', async (t) => {
-  const blocks = fc.array(
-    fc.record({
-      hour: fc.integer({ min: 0, max: 200 }),
-      isUnsent: fc.boolean(),
-    }),
-    { minLength: 1, maxLength: 30 },
-  )
+  const blocks = fc.array(fc.record({ hour: fc.integer({ min: 0, max: 200 }), isUnsent: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 30,
+  })
   await fc.assert(
     fc.asyncProperty(
       fc.array(blocks, { minLength: 1, maxLength: 4 }),

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { newFolder } from '#testing/backup-sets.ts'
 import { folderSpace } from './disk-space.ts'
 
 const LOG_BYTES = 16 << 20
 
 test('all files of the folder count but the database, whose log counts as long as it may get', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-space-'))
-  t.after(() => rmSync(folder, { recursive: true }))
+  const folder = newFolder(t)
   const put = (name: string, bytes: number) => writeFileSync(join(folder, name), Buffer.alloc(bytes))
   const { otherBytes, volumeBytes, volumeFreeBytes } = await folderSpace(folder)
   assert.equal(otherBytes, LOG_BYTES)

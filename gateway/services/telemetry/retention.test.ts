@@ -13,6 +13,10 @@ const DAYS = 400
 const CUTOFF_MS = NOW_MS - DAYS * DAY_MS
 
 interface Options {
+  /** Times of a block of the device. */
+  gps?: number[]
+  /** Number of old blocks of the device. */
+  old?: number
   days?: number
   /** Returns the number of rows waiting for the disk. */
   waitingRows?: () => number
@@ -22,14 +26,16 @@ interface Options {
 }
 
 /** Creates one device that reported just now; time passes only while retention pauses. */
-async function open(t: TestContext, options: Options, prepare: (table: BlockTable, deviceId: number) => void) {
+async function open(t: TestContext, options: Options, prepare?: (table: BlockTable, deviceId: number) => void) {
   let deviceId = 0
   const { hasUpstream = false } = options
   const parts = await openTelemetryParts(
     t,
     (table) => {
       deviceId = table.newDevice()
-      prepare(table, deviceId)
+      if (options.gps !== undefined) table.addBlock(deviceId, 'gps', options.gps)
+      addOldBlocks(table, deviceId, options.old ?? 0)
+      prepare?.(table, deviceId)
     },
     { hasUpstream },
   )
@@ -103,10 +109,8 @@ test('without a head office all deletions are recorded in one note', async (t) =
   logBlock(table.connection, table.addBlock(deviceId, 'gps', [CUTOFF_MS - 1000]))
   await retention.runOnce()
   const notes = table.connection.all<{ kind: string; body: string }>('SELECT kind, body FROM note')
-  assert.deepEqual(
-    notes.map(({ kind }) => kind),
-    ['gap'],
-  )
+  const kinds = notes.map(({ kind }) => kind)
+  assert.deepEqual(kinds, ['gap'])
   assert.deepEqual(JSON.parse(notes[0]?.body ?? ''), {
     stream: 'gps',
     from_ms: CUTOFF_MS - 1000,
@@ -118,9 +122,7 @@ test('without a head office all deletions are recorded in one note', async (t) =
 })
 
 test('while the clock is in doubt nothing is deleted and one line is logged; then deletion continues', async (t) => {
-  const { retention, system, table, deviceId, lines } = await open(t, {}, (prepared, id) =>
-    prepared.addBlock(id, 'gps', [CUTOFF_MS - 1, CUTOFF_MS]),
-  )
+  const { retention, system, table, deviceId, lines } = await open(t, { gps: [CUTOFF_MS - 1, CUTOFF_MS] })
   system.set(0)
   assert.deepEqual([await retention.runOnce(), await retention.runOnce()], [null, null])
   assert.equal(lines.filter(({ msg }) => msg === 'retention paused: the clock is in doubt').length, 1)
@@ -130,9 +132,7 @@ test('while the clock is in doubt nothing is deleted and one line is logged; the
 })
 
 test('a clock that is set years ahead deletes nothing until it is confirmed', async (t) => {
-  const { retention, system, table, deviceId, clock, note } = await open(t, {}, (prepared, id) =>
-    prepared.addBlock(id, 'gps', [CUTOFF_MS - 1, CUTOFF_MS, NOW_MS]),
-  )
+  const { retention, system, table, deviceId, clock, note } = await open(t, { gps: [CUTOFF_MS - 1, CUTOFF_MS, NOW_MS] })
   system.set(NOW_MS + 3 * 365 * DAY_MS)
   // a device that got the time from this clock
   note(deviceId, NOW_MS + 3 * 365 * DAY_MS)
@@ -145,9 +145,7 @@ test('a clock that is set years ahead deletes nothing until it is confirmed', as
 })
 
 test('the retention counts back from the newest time that devices sent, if that is earlier', async (t) => {
-  const { retention, system, table, deviceId, clock } = await open(t, {}, (prepared, id) =>
-    prepared.addBlock(id, 'gps', [CUTOFF_MS - 1, CUTOFF_MS, NOW_MS]),
-  )
+  const { retention, system, table, deviceId, clock } = await open(t, { gps: [CUTOFF_MS - 1, CUTOFF_MS, NOW_MS] })
   system.set(NOW_MS + 3 * 365 * DAY_MS)
   clock.confirm()
   assert.deepEqual(await retention.runOnce(), { gps: 1, battery: 0 })
@@ -155,9 +153,7 @@ test('the retention counts back from the newest time that devices sent, if that 
 })
 
 test('readings dated by the gateway clock do not make other records old', async (t) => {
-  const { retention, system, table, deviceId, clock, brake } = await open(t, {}, (prepared, id) =>
-    prepared.addBlock(id, 'gps', [CUTOFF_MS, NOW_MS]),
-  )
+  const { retention, system, table, deviceId, clock, brake } = await open(t, { gps: [CUTOFF_MS, NOW_MS] })
   system.set(NOW_MS + 3 * 365 * DAY_MS)
   clock.confirm()
   brake.reported(0, clock.latestEventMs(clock.nowMs()))
@@ -166,9 +162,7 @@ test('readings dated by the gateway clock do not make other records old', async 
 })
 
 test('old records are deleted if a month has passed since the last device with a clock', async (t) => {
-  const { retention, system, clock, brake } = await open(t, {}, (prepared, id) =>
-    prepared.addBlock(id, 'gps', [CUTOFF_MS, NOW_MS]),
-  )
+  const { retention, system, clock, brake } = await open(t, { gps: [CUTOFF_MS, NOW_MS] })
   const report = () => brake.reported(0, clock.latestEventMs(clock.nowMs()))
   system.advance(31 * DAY_MS)
   report()
@@ -179,16 +173,14 @@ test('old records are deleted if a month has passed since the last device with a
 })
 
 test('a device that is years ahead does not make the records of other devices old', async (t) => {
-  const { retention, table, deviceId, note } = await open(t, {}, (prepared, id) =>
-    prepared.addBlock(id, 'gps', [CUTOFF_MS, NOW_MS]),
-  )
+  const { retention, table, deviceId, note } = await open(t, { gps: [CUTOFF_MS, NOW_MS] })
   note(deviceId, NOW_MS + 3 * 365 * DAY_MS)
   assert.deepEqual(await retention.runOnce(), { gps: 0, battery: 0 })
   assert.equal(table.times(deviceId, 'gps').length, 2)
 })
 
 test('after each step retention pauses four times as long as the step took', async (t) => {
-  const { retention, slept, system, sealing } = await open(t, {}, (prepared, id) => addOldBlocks(prepared, id, 200))
+  const { retention, slept, system, sealing } = await open(t, { old: 200 })
   const { sealNow } = sealing
   sealing.sealNow = async () => {
     system.advance(2_000)
@@ -200,25 +192,20 @@ test('after each step retention pauses four times as long as the step took', asy
 
 test('retention waits until the devices are served, before the first step and between any two', async (t) => {
   let rows = 300
-  const { retention, slept } = await open(
-    t,
-    {
-      waitingRows: () => rows,
-      onSleep: (ms) => {
-        // a rush of 300 ms after each step
-        rows = ms === 50 ? 300 : rows - 100
-      },
+  const { retention, slept } = await open(t, {
+    waitingRows: () => rows,
+    onSleep: (ms) => {
+      // a rush of 300 ms after each step
+      rows = ms === 50 ? 300 : rows - 100
     },
-    (prepared, id) => addOldBlocks(prepared, id, 100),
-  )
+    old: 100,
+  })
   assert.deepEqual(await retention.runOnce(), { gps: 100, battery: 0 })
   assert.deepEqual(slept, [100, 100, 100, 50, 100, 100, 100])
 })
 
 test('a gateway that is never idle still deletes old records, one step every ten seconds', async (t) => {
-  const { retention, system } = await open(t, { waitingRows: () => 4000 }, (prepared, id) =>
-    addOldBlocks(prepared, id, 200),
-  )
+  const { retention, system } = await open(t, { waitingRows: () => 4000, old: 200 })
   const startedAtMs = system.monotonicMs()
   assert.deepEqual(await retention.runOnce(), { gps: 200, battery: 0 })
   const tookMs = system.monotonicMs() - startedAtMs
@@ -227,39 +214,30 @@ test('a gateway that is never idle still deletes old records, one step every ten
 
 test("an admin's purge runs between the steps", async (t) => {
   const purged: number[] = []
-  const { retention, telemetry } = await open(
-    t,
-    {
-      onSleep: async () => {
-        purged.push((await telemetry.purge(30)).purged.gps)
-      },
+  const { retention, telemetry } = await open(t, {
+    onSleep: async () => {
+      purged.push((await telemetry.purge(30)).purged.gps)
     },
-    (prepared, id) => addOldBlocks(prepared, id, 300),
-  )
+    old: 300,
+  })
   const deleted = await retention.runOnce()
   assert.equal((deleted?.gps ?? 0) + (purged[0] ?? 0), 300)
   assert.ok(purged[0] !== undefined && purged[0] > 100, `${purged[0]} by the purge`)
 })
 
 test('a stop does not wait for a long run; the next run does the rest', async (t) => {
-  const { retention, table, deviceId, lines } = await open(t, { onSleep: () => retention.stop() }, (prepared, id) =>
-    addOldBlocks(prepared, id, 300),
-  )
+  const { retention, table, deviceId, lines } = await open(t, { onSleep: () => retention.stop(), old: 300 })
   assert.equal(await retention.runOnce(), null)
   const left = table.times(deviceId, 'gps').length
   assert.ok(left > 0 && left < 300, `${left} left`)
   table.assertCounted(deviceId)
-  assert.deepEqual(
-    lines.filter(({ level }) => level === 'warn' || level === 'error'),
-    [],
-  )
+  const unexpected = lines.filter(({ level }) => level === 'warn' || level === 'error')
+  assert.deepEqual(unexpected, [])
 })
 
 test('retention runs automatically some minutes after the start, and every few hours', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const { retention, table, deviceId, maintenance } = await open(t, {}, (prepared, id) =>
-    addOldBlocks(prepared, id, 10),
-  )
+  const { retention, table, deviceId, maintenance } = await open(t, { old: 10 })
   const left = async () => {
     // lets everything that has begun reach its maintenance lock
     for (let i = 0; i < 5; i++) await new Promise(setImmediate)
@@ -281,9 +259,7 @@ test('retention runs automatically some minutes after the start, and every few h
 
 test('0 days keeps everything', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const { retention, table, deviceId, maintenance } = await open(t, { days: 0 }, (prepared, id) =>
-    addOldBlocks(prepared, id, 10),
-  )
+  const { retention, table, deviceId, maintenance } = await open(t, { days: 0, old: 10 })
   await retention.start()
   t.mock.timers.tick(30 * 24 * 60 * MINUTE_MS)
   for (let i = 0; i < 5; i++) await new Promise(setImmediate)
@@ -294,7 +270,7 @@ test('0 days keeps everything', async (t) => {
 test('nothing is deleted for its age while the head office may have lost data', async (t) => {
   let mayLack = true
   const options = { hasUpstream: true, mayLack: () => mayLack }
-  const { retention } = await open(t, options, (prepared, id) => addOldBlocks(prepared, id, 3))
+  const { retention } = await open(t, { ...options, old: 3 })
   assert.equal(await retention.runOnce(), null)
   mayLack = false
   assert.deepEqual(await retention.runOnce(), { gps: 3, battery: 0 })

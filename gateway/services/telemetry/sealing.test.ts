@@ -93,12 +93,7 @@ function ride(seconds: number): number {
   const samples: TestSample[] = []
   for (let s = 0; s < seconds; s++) {
     for (let deviceId = 1; deviceId <= DEVICES; deviceId++) {
-      samples.push({
-        deviceId,
-        atMs: NOON_MS + (rides + s) * 1000,
-        streams: 'both',
-        value: (rides + s) % 60_000,
-      })
+      samples.push({ deviceId, atMs: NOON_MS + (rides + s) * 1000, streams: 'both', value: (rides + s) % 60_000 })
     }
   }
   rides += seconds
@@ -288,10 +283,8 @@ test('a damaged block that cannot be moved stops sealing without loss and is log
   await sealing.runOnce()
   assert.equal(rowsInLog(), rows)
   assert.equal(sealing.counts.failures, 2)
-  assert.deepEqual(
-    lines.map(({ msg }) => msg),
-    ['sealing of telemetry failed; it stays in the log until a retry'],
-  )
+  const messages = lines.map(({ msg }) => msg)
+  assert.deepEqual(messages, ['sealing of telemetry failed; it stays in the log until a retry'])
   await assert.rejects(sealing.sealNow(), /quarantining damaged telemetry failed/)
   other.run('DELETE FROM telemetry_block WHERE length(records) = 100')
   await sealing.runOnce()

@@ -105,10 +105,8 @@ test('a change written before a kill is present after the start, with the same p
   fault = 'killed'
   await assert.rejects(zones.replace([zone('b')], { by: BY }))
   const next = start()
-  assert.deepEqual(
-    next.zones.current.zones.map(({ id }) => id),
-    ['b'],
-  )
+  const ids = next.zones.current.zones.map(({ id }) => id)
+  assert.deepEqual(ids, ['b'])
   const was = retained()
   assert.ok(was.every((message) => message.endsWith(' b')))
   await next.geofences.publishMissing([1, 2])
@@ -119,11 +117,7 @@ test('a change written before a kill is present after the start, with the same p
 test('a retained message that does not match the zones is published again as a later version', async () => {
   const { zones } = start()
   await zones.replace([zone('a')], { by: BY })
-  const older = side.broker.prepare({
-    topic: 'sit/1/sz',
-    payload: '{"v":1,"z":[]}',
-    isRetained: true,
-  })
+  const older = side.broker.prepare({ topic: 'sit/1/sz', payload: '{"v":1,"z":[]}', isRetained: true })
   await store.write('saveGeofenceSet', {
     groupId: 99,
     version: 0,

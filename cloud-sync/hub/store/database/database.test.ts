@@ -231,9 +231,7 @@ describe('PGlite in a folder', () => {
       await second.stop()
       await first.stop()
       await first.start()
-      assert.deepEqual(await first.get('SELECT version FROM hub_schema_version WHERE version = -1'), {
-        version: -1,
-      })
+      assert.deepEqual(await first.get('SELECT version FROM hub_schema_version WHERE version = -1'), { version: -1 })
     } finally {
       await first.stop()
       rmSync(dataDir, { recursive: true })

@@ -48,10 +48,7 @@ test('every table is spread by site or copied to all nodes', () => {
 test('no statement is one that not all databases of the dialect know', () => {
   const forbidden =
     /\b(BIG)?SERIAL\b|\bSEQUENCE\b|\bTRIGGER\b|\bLISTEN\b|\bNOTIFY\b|pg_advisory|\bREFERENCES\b|\bDO UPDATE\b|\bON DUPLICATE\b|\bMERGE INTO\b|\bLOCK TABLE\b/
-  const files = globSync('**/*.{ts,sql}', {
-    cwd: HUB,
-    exclude: ['**/*.test.ts', 'testing/**'],
-  })
+  const files = globSync('**/*.{ts,sql}', { cwd: HUB, exclude: ['**/*.test.ts', 'testing/**'] })
   assert.ok(files.includes('store/database/schema.sql') && files.includes('store/sites.ts'))
   for (const file of files) {
     const found = forbidden.exec(readFileSync(new URL(file, HUB), 'utf8'))

@@ -142,12 +142,7 @@ for (const kind of DATABASE_KINDS) {
             }
             for (const hardwareId of DEVICES) {
               for (const { fromMs, lengthMs, order, limit } of ranges) {
-                const range = {
-                  fromMs,
-                  toMs: fromMs + lengthMs,
-                  order,
-                  ...(limit === undefined ? {} : { limit }),
-                }
+                const range = { fromMs, toMs: fromMs + lengthMs, order, ...(limit === undefined ? {} : { limit }) }
                 const expect = (stream: Stream) => {
                   const times = [...ofModel(hardwareId, stream)]
                     .filter((timeMs) => timeMs >= range.fromMs && timeMs <= range.toMs)
