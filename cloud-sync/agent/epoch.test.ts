@@ -2,9 +2,14 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createLog } from '#shared/log.ts'
 import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
-import { startRig } from '#sync-testing/agent-rig.ts'
+import { type AgentRig, startRig } from '#sync-testing/agent-rig.ts'
 import { byStream } from '#sync-testing/memory-source.ts'
 import { Cursors } from './cursors.ts'
+
+function cursorsOf({ source, dataDir }: AgentRig): Cursors {
+  const log = createLog('silent')
+  return new Cursors({ source, site: 'links', dataDir, log, onAcked: () => {}, onWentBack: async () => {} })
+}
 
 /** Starts a rig whose hub has ten lock events and as much telemetry. */
 async function startDrained(t: TestContext) {
@@ -13,6 +18,15 @@ async function startDrained(t: TestContext) {
   rig.source.append('telemetry', 10)
   await rig.drain()
   return rig
+}
+
+/** The hub loses its lock events and all cursors. */
+function loseEvents(rig: AgentRig) {
+  const stored = rig.hub.epochs.get(rig.source.identity().epoch)
+  assert.ok(stored !== undefined)
+  stored.cursors = byStream(() => NO_CURSOR)
+  stored.rows.lock_events.length = 0
+  return stored
 }
 
 test('the first hello claims the database for the site', async (t) => {
@@ -114,10 +128,7 @@ test('a warning of the hub about two gateways is shown in the status of the gate
 test('a hub that lost data gets the lost rows again, and all data is compared', async (t) => {
   const rig = await startDrained(t)
   assert.equal(rig.agent.mayLack, false)
-  const stored = rig.hub.epochs.get(rig.source.identity().epoch)
-  assert.ok(stored !== undefined)
-  stored.cursors = byStream(() => NO_CURSOR)
-  stored.rows.lock_events.length = 0
+  const stored = loseEvents(rig)
   rig.source.append('lock_events')
   await rig.until(() => rig.isDrained && rig.source.calls.adopt === 1, 'adopted and drained')
   assert.equal(rig.source.calls.fork, 0)
@@ -130,10 +141,7 @@ test('a hub that lost data gets the lost rows again, and all data is compared', 
 
 test('the data loss of a hub is on the disk before its cursors, so that a crash does not lose it', async (t) => {
   const rig = await startDrained(t)
-  const stored = rig.hub.epochs.get(rig.source.identity().epoch)
-  assert.ok(stored !== undefined)
-  stored.cursors = byStream(() => NO_CURSOR)
-  stored.rows.lock_events.length = 0
+  loseEvents(rig)
   rig.source.append('lock_events')
   const adopt = rig.source.adopt.bind(rig.source)
   rig.source.adopt = async (cursors) => {
@@ -177,46 +185,21 @@ test('an epoch that the hub no longer knows starts with a hello', async (t) => {
 
 test('a late response does not revert acknowledgements received since', async (t) => {
   const rig = await startRig(t)
-  const { source, dataDir } = rig
-  const cursors = new Cursors({
-    source,
-    site: 'links',
-    dataDir,
-    log: createLog('silent'),
-    onAcked: () => {},
-    onWentBack: async () => {},
-  })
+  const { source } = rig
+  const cursors = cursorsOf(rig)
   const asked = cursors.known
   const at = { seq: 5, hash: 'a'.repeat(64) }
   assert.ok(await cursors.acknowledge({ lock_events: at }, asked))
-  assert.equal(
-    await cursors.reconcile(
-      byStream(() => NO_CURSOR),
-      asked,
-    ),
-    'known',
-  )
+  const none = byStream(() => NO_CURSOR)
+  assert.equal(await cursors.reconcile(none, asked), 'known')
   assert.deepEqual([cursors.at('lock_events'), source.calls.adopt], [at, 0])
-  assert.equal(
-    await cursors.reconcile(
-      byStream(() => NO_CURSOR),
-      cursors.known,
-    ),
-    'went_back',
-  )
+  assert.equal(await cursors.reconcile(none, cursors.known), 'went_back')
 })
 
 test('a response to a request of another epoch is ignored', async (t) => {
   const rig = await startRig(t)
-  const { source, dataDir } = rig
-  const cursors = new Cursors({
-    source,
-    site: 'links',
-    dataDir,
-    log: createLog('silent'),
-    onAcked: () => {},
-    onWentBack: async () => {},
-  })
+  const { source } = rig
+  const cursors = cursorsOf(rig)
   const asked = cursors.known
   await cursors.fork('for the test')
   assert.equal(await cursors.acknowledge({ lock_events: { seq: 5, hash: 'a'.repeat(64) } }, asked), false)

@@ -66,21 +66,9 @@ for (const kind of LONG_SUITE_KINDS) {
     test('list the entries of the gateway, newest first, with its filters', async () => {
       const site = await newSite(ENTRIES)
       await newSite([entry(9)])
+      const { at_ms: _, ...shown } = entry(1).body
       assert.deepEqual((await list(site, '?limit=1&order=asc')).body, {
-        entries: [
-          {
-            entry_id: 'entry-1',
-            at: '1970-01-01T00:00:01.000Z',
-            user_id: 'usr_1',
-            person: null,
-            session_id: null,
-            address: '10.0.0.7',
-            action: 'user.updated',
-            target: 'usr_2',
-            before: { is_active: true },
-            after: { is_active: false },
-          },
-        ],
+        entries: [{ ...shown, at: '1970-01-01T00:00:01.000Z' }],
         pagination: { limit: 1, offset: 0, returned: 1 },
       })
       for (const [query, expected] of [

@@ -76,96 +76,44 @@ for (const [name, offMs, isConfirmed] of [
   })
 }
 
-interface DeviceCase {
-  name: string
-  report: (course: Course) => Promise<void>
-  isConfirmed: boolean
-}
-
 const at = (ms: number) => ({ ts: NOW + ms, battery_voltage: 40 })
+const NO_TIME = { battery_voltage: 40 }
+const DATED_BY_GATEWAY = { boot: 1, up: 9000, s: [at(-MINUTE_MS), { up: 9000, battery_voltage: 1 }] }
+const BATCH = { boot: 1, up: 9000, s: [at(-HOUR_MS), at(1000)] }
 
-const DEVICES: DeviceCase[] = [
-  {
-    name: 'two devices, within two minutes',
-    report: async ({ send }) => {
-      await send('a', at(-2 * MINUTE_MS))
-      await send('b', at(2 * MINUTE_MS))
-    },
-    isConfirmed: true,
-  },
-  {
-    name: 'one device, twice',
-    report: async ({ send }) => {
-      await send('a', at(0))
-      await send('a', at(1000))
-    },
-    isConfirmed: false,
-  },
-  {
-    name: 'one of two is off',
-    report: async ({ send }) => {
-      await send('a', at(0))
-      await send('b', at(-2 * MINUTE_MS - 1))
-    },
-    isConfirmed: false,
-  },
-  {
-    name: 'batches count by their newest',
-    report: async ({ send }) => {
-      await send('a', [at(-HOUR_MS), at(0), at(-MINUTE_MS)])
-      await send('b', [at(-HOUR_MS), at(-HOUR_MS / 2)])
-      await send('c', { boot: 1, up: 9000, s: [at(-HOUR_MS), at(1000)] })
-    },
-    isConfirmed: true,
-  },
-  {
-    name: 'a batch whose newest the gateway dated does not count',
-    report: async ({ send }) => {
-      await send('a', at(0))
-      await send('b', { boot: 1, up: 9000, s: [at(-MINUTE_MS), { up: 9000, battery_voltage: 1 }] })
-    },
-    isConfirmed: false,
-  },
-  {
-    name: 'devices without a time',
-    report: async ({ send }) => {
-      for (const hardwareId of ['a', 'b', 'c']) await send(hardwareId, { battery_voltage: 40 })
-    },
-    isConfirmed: false,
-  },
-  {
-    name: 'a device that asked for the time says ours',
-    report: async ({ send }) => {
-      await send('a', at(0))
-      await send('b', { up: 1 }, 'tq')
-      await send('b', at(0))
-    },
-    isConfirmed: false,
-  },
-  {
-    name: 'a device that asks for the time after it agreed',
-    report: async ({ send }) => {
-      await send('a', at(0))
-      await send('a', { up: 1 }, 'tq')
-      await send('b', at(0))
-    },
-    isConfirmed: false,
-  },
-  {
-    name: 'a device that goes on to say a later time agreed by accident',
-    report: async ({ send }) => {
-      await send('a', at(0))
-      await send('a', [at(1000), at(HOUR_MS)])
-      await send('b', at(0))
-    },
-    isConfirmed: false,
-  },
+// what devices send, one after the other, and whether it confirms the clock
+const DEVICES: [
+  name: string,
+  isConfirmed: boolean,
+  ...sent: [hardwareId: string, payload: unknown, level?: string][],
+][] = [
+  ['two devices, within two minutes', true, ['a', at(-2 * MINUTE_MS)], ['b', at(2 * MINUTE_MS)]],
+  ['one device, twice', false, ['a', at(0)], ['a', at(1000)]],
+  ['one of two is off', false, ['a', at(0)], ['b', at(-2 * MINUTE_MS - 1)]],
+  [
+    'batches count by their newest',
+    true,
+    ['a', [at(-HOUR_MS), at(0), at(-MINUTE_MS)]],
+    ['b', [at(-HOUR_MS), at(-HOUR_MS / 2)]],
+    ['c', BATCH],
+  ],
+  ['a batch whose newest the gateway dated does not count', false, ['a', at(0)], ['b', DATED_BY_GATEWAY]],
+  ['devices without a time', false, ['a', NO_TIME], ['b', NO_TIME], ['c', NO_TIME]],
+  ['a device that asked for the time says ours', false, ['a', at(0)], ['b', { up: 1 }, 'tq'], ['b', at(0)]],
+  ['a device that asks for the time after it agreed', false, ['a', at(0)], ['a', { up: 1 }, 'tq'], ['b', at(0)]],
+  [
+    'a device that goes on to say a later time agreed by accident',
+    false,
+    ['a', at(0)],
+    ['a', [at(1000), at(HOUR_MS)]],
+    ['b', at(0)],
+  ],
 ]
 
-for (const { name, report, isConfirmed } of DEVICES) {
+for (const [name, isConfirmed, ...sent] of DEVICES) {
   test(`${name}: ${isConfirmed ? 'confirmed' : 'not confirmed'}`, async (t) => {
     const course = await open(t)
-    await report(course)
+    for (const message of sent) await course.send(...message)
     assert.equal(await course.state(), 'trusted')
     course.clock.advance(STEADY_MS)
     assert.equal(await course.state(), isConfirmed ? 'confirmed' : 'trusted')

@@ -253,9 +253,27 @@ const TIMES: Case[] = [
 ]
 
 const KEPT = { battery_voltage: 40 }
+const STORED_KEPT = { battery: [[0, 40]], attributes: KEPT }
+const STORED_HERE = { gps: [[0, 47.5, 19.25, undefined]], attributes: HERE }
+
+/** Cases in which each of these values is dropped for a reason, and the rest of its sample is stored. */
+function dropped(reason: string, rest: object, stored: Stored, values: object[]): Case[] {
+  return values.map((value) => [
+    `${JSON.stringify(value)} is dropped, the rest kept`,
+    { ...value, ...rest },
+    { ...stored, dropped: { [reason]: 1 } },
+  ])
+}
+
+/** Samples of one field with each of these values. */
+const of = (field: string, ...values: unknown[]) => values.map((value) => ({ [field]: value }))
+
+function taken(payload: object, stored: Stored): Case {
+  return [`${JSON.stringify(payload)} is taken`, payload, stored]
+}
 
 const VALUES: Case[] = [
-  ...[
+  ...dropped('invalid_position', KEPT, STORED_KEPT, [
     { lat: 90.0000001, long: 1 },
     { lat: -91, long: 1 },
     { lat: 1, long: 180.0000001 },
@@ -265,75 +283,23 @@ const VALUES: Case[] = [
     { lat: '47.5', long: 19 },
     { lat: 47, long: true },
     { lat: [], long: {} },
-  ].map(
-    (position): Case => [
-      `the position ${JSON.stringify(position)} is dropped, the rest kept`,
-      { ...position, ...KEPT },
-      { battery: [[0, 40]], attributes: KEPT, dropped: { invalid_position: 1 } },
-    ],
-  ),
-  ...[{ lat: 47 }, { long: 19 }, { lat: 47, long: null }].map(
-    (position): Case => [
-      `half a position ${JSON.stringify(position)} is dropped, the rest kept`,
-      { ...position, ...KEPT },
-      { battery: [[0, 40]], attributes: KEPT, dropped: { incomplete_position: 1 } },
-    ],
-  ),
+  ]),
+  ...dropped('incomplete_position', KEPT, STORED_KEPT, [{ lat: 47 }, { long: 19 }, { lat: 47, long: null }]),
   [
     'a number beyond all numbers is dropped',
     '{"lat":1e999,"long":1,"speed":1e999,"battery_voltage":40,"temp":1e999}',
-    { battery: [[0, 40]], attributes: KEPT, dropped: { invalid_position: 1, invalid_speed: 1, invalid_attribute: 1 } },
+    { ...STORED_KEPT, dropped: { invalid_position: 1, invalid_speed: 1, invalid_attribute: 1 } },
   ],
-  ...[
-    [90, 180],
-    [-90, -180],
-    [0, 1],
-    [1e-7, 0],
-  ].map(
-    ([lat, long]): Case => [
-      `the position ${lat}, ${long} is taken`,
-      { lat, long },
-      { gps: [[0, lat, long, undefined]] },
-    ],
-  ),
-  ...[-0.001, 200.001, '5', true, {}].map(
-    (speed): Case => [
-      `the speed ${JSON.stringify(speed)} is dropped, the rest kept`,
-      { ...HERE, speed },
-      { gps: [[0, 47.5, 19.25, undefined]], attributes: HERE, dropped: { invalid_speed: 1 } },
-    ],
-  ),
-  ...[0, 200].map(
-    (speed): Case => [`the speed ${speed} is taken`, { ...HERE, speed }, { gps: [[0, 47.5, 19.25, speed]] }],
-  ),
-  ...[-0.001, 120.001, '48', false].map(
-    (battery_voltage): Case => [
-      `the voltage ${JSON.stringify(battery_voltage)} is dropped, the rest kept`,
-      { ...HERE, battery_voltage },
-      { gps: [[0, 47.5, 19.25, undefined]], attributes: HERE, dropped: { invalid_battery_voltage: 1 } },
-    ],
-  ),
-  ...[0, 120].map(
-    (battery_voltage): Case => [
-      `the voltage ${battery_voltage} is taken`,
-      { battery_voltage },
-      { battery: [[0, battery_voltage]] },
-    ],
-  ),
-  ...[0, 1, true, false].map(
-    (lock_status): Case => [
-      `the lock status ${lock_status} is taken`,
-      { lock_status },
-      { attributes: { lock_status } },
-    ],
-  ),
-  ...[2, -1, '1', 'locked', {}].map(
-    (lock_status): Case => [
-      `the lock status ${JSON.stringify(lock_status)} is dropped`,
-      { lock_status, ...KEPT },
-      { battery: [[0, 40]], attributes: KEPT, dropped: { invalid_lock_status: 1 } },
-    ],
-  ),
+  taken({ lat: 90, long: 180 }, { gps: [[0, 90, 180, undefined]] }),
+  taken({ lat: -90, long: -180 }, { gps: [[0, -90, -180, undefined]] }),
+  taken({ lat: 0, long: 1 }, { gps: [[0, 0, 1, undefined]] }),
+  taken({ lat: 1e-7, long: 0 }, { gps: [[0, 1e-7, 0, undefined]] }),
+  ...dropped('invalid_speed', HERE, STORED_HERE, of('speed', -0.001, 200.001, '5', true, {})),
+  ...[0, 200].map((speed) => taken({ ...HERE, speed }, { gps: [[0, 47.5, 19.25, speed]] })),
+  ...dropped('invalid_battery_voltage', HERE, STORED_HERE, of('battery_voltage', -0.001, 120.001, '48', false)),
+  ...[0, 120].map((battery_voltage) => taken({ battery_voltage }, { battery: [[0, battery_voltage]] })),
+  ...[0, 1, true, false].map((lock_status) => taken({ lock_status }, { attributes: { lock_status } })),
+  ...dropped('invalid_lock_status', KEPT, STORED_KEPT, of('lock_status', 2, -1, '1', 'locked', {})),
   [
     'other scalars are attributes; nested values and impossible names are not',
     '{"temp":-3.5,"fw":"1.2","ok":false,"deep":{"a":1},"list":[1],"a b":1,"__proto__":{"x":1},"constructor":7,"":2}',
@@ -365,7 +331,7 @@ const VALUES: Case[] = [
 
 for (const [what, cases] of Object.entries({ 'payload forms': FORMS, times: TIMES, values: VALUES })) {
   describe(what, () => {
-    for (const [name, payload, { gps = [], battery = [], attributes, dropped = {} } = {}] of cases) {
+    for (const [name, payload, { gps = [], battery = [], attributes, dropped: counts = {} } = {}] of cases) {
       test(name, async () => {
         const cart = await Cart.connect()
         await cart.send('tlm', payload)
@@ -373,7 +339,7 @@ for (const [what, cases] of Object.entries({ 'payload forms': FORMS, times: TIME
         assert.deepEqual(await cart.battery(), battery)
         const details = await cart.get('/details')
         if (attributes !== undefined) assert.deepEqual(details.attributes, attributes)
-        assert.deepEqual(details.dropped, dropped)
+        assert.deepEqual(details.dropped, counts)
       })
     }
   })
