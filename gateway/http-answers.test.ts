@@ -66,10 +66,8 @@ for (const [method, path, headers, status, body] of ANSWERS) {
   test(`${method} ${path}${how}: ${status} has the nosniff and no-referrer headers`, async () => {
     const answer = await ask(method, path, headers, body)
     assert.equal(answer.status, status, answer.body.toString())
-    assert.deepEqual(
-      [answer.headers['x-content-type-options'], answer.headers['referrer-policy']],
-      ['nosniff', 'no-referrer'],
-    )
+    assert.equal(answer.headers['x-content-type-options'], 'nosniff')
+    assert.equal(answer.headers['referrer-policy'], 'no-referrer')
   })
 }
 

@@ -163,24 +163,15 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
 const RANKS = { none: 0, user: 1, device: 1, staff: 2, admin: 3 } as const
 const REFUSED: Partial<Record<string, string>> = { staff: 'staff_required', admin: 'admin_required' }
 
-/** Users of the test: their stored rows, and the expected access. */
-const WHO: Record<string, { role: Role; sees: readonly string[] }> = {
-  'a user of one cart': { role: 'user', sees: ['cart-in'] },
-  'a user of all': { role: 'user', sees: ['cart-in', 'cart-out'] },
-  'a user of none': { role: 'user', sees: [] },
-  'staff of one cart': { role: 'staff', sees: ['cart-in'] },
-  'staff of all': { role: 'staff', sees: ['cart-in', 'cart-out'] },
-  'staff of none': { role: 'staff', sees: [] },
-  'an admin': { role: 'admin', sees: ['cart-in', 'cart-out'] },
-}
-const SCOPES: Record<string, readonly string[] | null> = {
-  'a user of one cart': ['cart-in'],
-  'a user of all': ['*'],
-  'a user of none': null,
-  'staff of one cart': ['cart-in'],
-  'staff of all': ['*'],
-  'staff of none': [],
-  'an admin': null,
+/** Users of the test: their stored scope, and the devices that they are to see. */
+const WHO: Record<string, { role: Role; scope: readonly string[] | null; sees: readonly string[] }> = {
+  'a user of one cart': { role: 'user', scope: ['cart-in'], sees: ['cart-in'] },
+  'a user of all': { role: 'user', scope: ['*'], sees: ['cart-in', 'cart-out'] },
+  'a user of none': { role: 'user', scope: null, sees: [] },
+  'staff of one cart': { role: 'staff', scope: ['cart-in'], sees: ['cart-in'] },
+  'staff of all': { role: 'staff', scope: ['*'], sees: ['cart-in', 'cart-out'] },
+  'staff of none': { role: 'staff', scope: [], sees: [] },
+  'an admin': { role: 'admin', scope: null, sees: ['cart-in', 'cart-out'] },
 }
 
 type Ask = (method: string, path: string, body?: unknown) => Promise<Answer>
@@ -193,15 +184,10 @@ before(async () => {
   g = await startGateway({}, { clock })
   await g.request('POST', '/groups', { body: { name: 'Both', group_id: 7 } })
   await g.request('POST', '/groups', { body: { name: 'In', group_id: 8 } })
-  for (const [id, groupId] of [
-    ['cart-in', 7],
-    ['cart-out', 7],
-  ] as const) {
-    const body = { hardware_id: id, device_type: 'teebox', group_id: groupId }
-    await g.request('POST', '/devices', { body })
-  }
-  for (const [who, { role }] of Object.entries(WHO)) {
-    const user = await g.createUser({ name: who, role, allowed_hardware_ids: SCOPES[who] })
+  for (const hardware_id of ['cart-in', 'cart-out'])
+    await g.request('POST', '/devices', { body: { hardware_id, device_type: 'teebox', group_id: 7 } })
+  for (const [who, { role, scope }] of Object.entries(WHO)) {
+    const user = await g.createUser({ name: who, role, allowed_hardware_ids: scope })
     users.set(who, user)
     await g.request('PUT', `/users/${user.userId}/pin`, { body: { pin: '1234' } })
   }

@@ -80,105 +80,66 @@ const arbitraryReport = fc.record(
 )
 const by = { userId: 'u', name: 'Ann' }
 
+/** Makes actions of arbitrary values. */
+function act<Value>(
+  values: fc.Arbitrary<Value>,
+  does: (twins: CartTwins, value: Value) => void | Promise<void>,
+): fc.Arbitrary<Action> {
+  return values.map((value) => (twins) => does(twins, value))
+}
+
+const whichAndFlag = fc.tuple(which, fc.boolean())
+
 const actions: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 8,
-    arbitrary: fc.tuple(which, arbitraryReport).map(
-      ([i, report]): Action =>
-        (twins) =>
-          twins.say(deviceOf(twins, i), report),
-    ),
+    arbitrary: act(fc.tuple(which, arbitraryReport), (twins, [i, report]) => twins.say(deviceOf(twins, i), report)),
   },
-  {
-    weight: 6,
-    arbitrary: fc.integer({ min: 1, max: 40 }).map(
-      (seconds): Action =>
-        (twins) =>
-          pass(twins, seconds),
-    ),
-  },
+  { weight: 6, arbitrary: act(fc.integer({ min: 1, max: 40 }), pass) },
   {
     weight: 2,
-    arbitrary: fc.constantFrom(61_000, 170_000, 15 * MINUTE_MS).map(
-      (ms): Action =>
-        async (twins) => {
-          twins.clock.advance(ms)
-          await twins.tick()
-        },
-    ),
+    arbitrary: act(fc.constantFrom(61_000, 170_000, 15 * MINUTE_MS), async (twins, ms) => {
+      twins.clock.advance(ms)
+      await twins.tick()
+    }),
   },
-  fc.tuple(which, fc.boolean()).map(
-    ([i, isOnline]): Action =>
-      (twins) =>
-        twins.connect(deviceOf(twins, i), isOnline),
-  ),
-  fc.tuple(which, fc.boolean()).map(
-    ([i, isLocked]): Action =>
-      (twins) =>
-        twins.sayLock(deviceOf(twins, i), isLocked),
-  ),
-  fc.tuple(which, fc.boolean()).map(
-    ([i, isAsleep]): Action =>
-      (twins) =>
-        twins.saySleep(deviceOf(twins, i), isAsleep),
-  ),
-  which.map(
-    (i): Action =>
-      (twins) =>
-        twins.eraseHistory(deviceOf(twins, i)),
-  ),
-  fc.constantFrom(undefined, '1', '2').map(
-    (key): Action =>
-      (twins) =>
-        twins.ask(key),
-  ),
+  act(whichAndFlag, (twins, [i, isOnline]) => twins.connect(deviceOf(twins, i), isOnline)),
+  act(whichAndFlag, (twins, [i, isLocked]) => twins.sayLock(deviceOf(twins, i), isLocked)),
+  act(whichAndFlag, (twins, [i, isAsleep]) => twins.saySleep(deviceOf(twins, i), isAsleep)),
+  act(which, (twins, i) => twins.eraseHistory(deviceOf(twins, i))),
+  act(fc.constantFrom(undefined, '1', '2'), (twins, key) => twins.ask(key)),
   // by a little, which restarts nothing, and by more
-  fc.constantFrom(-30_000, -150, 150, 30_000, -2 * HOUR_MS, 2 * HOUR_MS).map(
-    (ms): Action =>
-      (twins) =>
-        twins.clock.set(twins.clock.nowMs() + ms),
+  act(fc.constantFrom(-30_000, -150, 150, 30_000, -2 * HOUR_MS, 2 * HOUR_MS), (twins, ms) =>
+    twins.clock.set(twins.clock.nowMs() + ms),
   ),
-  fc.boolean().map(
-    (isTrusted): Action =>
-      (twins) => {
-        twins.clock.isTrusted = isTrusted
-      },
-  ),
-  fc
-    .record({
+  act(fc.boolean(), (twins, isTrusted) => {
+    twins.clock.isTrusted = isTrusted
+  }),
+  act(
+    fc.record({
       restAfterS: fc.constantFrom(1, 300),
       silentAfterS: fc.constantFrom(5, 180),
       silentOnCourseAfterS: fc.constantFrom(20, 900),
       pack: fc.constantFrom({ emptyV: null, lowV: null, fullV: null }, { emptyV: 47, lowV: 48, fullV: 51 }),
-    })
-    .map(
-      (fields): Action =>
-        (twins) => {
-          twins.settings = { ...twins.settings, ...fields }
-        },
-    ),
-  fc.tuple(fc.boolean(), fc.boolean(), fc.constantFrom(null, [7])).map(
-    ([hasBarn, hasBoundary, groups]): Action =>
-      (twins) => {
-        const barn = strip('parking', -0.001, 0.001, groups)
-        const course = strip('boundary', -0.001, 0.03, null)
-        const green = strip('stop', 0.0195, 0.0215, null)
-        twins.draw([green, ...(hasBarn ? [barn] : []), ...(hasBoundary ? [course] : [])])
-      },
+    }),
+    (twins, fields) => {
+      twins.settings = { ...twins.settings, ...fields }
+    },
   ),
-  fc.tuple(which, fc.constantFrom(null, 7), fc.constantFrom('1', '2')).map(
-    ([i, groupId, cart]): Action =>
-      (twins) =>
-        twins.change(deviceOf(twins, i), { groupId, cart }),
+  act(fc.tuple(fc.boolean(), fc.boolean(), fc.constantFrom(null, [7])), (twins, [hasBarn, hasBoundary, groups]) => {
+    const barn = strip('parking', -0.001, 0.001, groups)
+    const course = strip('boundary', -0.001, 0.03, null)
+    const green = strip('stop', 0.0195, 0.0215, null)
+    twins.draw([green, ...(hasBarn ? [barn] : []), ...(hasBoundary ? [course] : [])])
+  }),
+  act(fc.tuple(which, fc.constantFrom(null, 7), fc.constantFrom('1', '2')), (twins, [i, groupId, cart]) =>
+    twins.change(deviceOf(twins, i), { groupId, cart }),
   ),
-  fc.tuple(fc.constantFrom('1', '2'), fc.constantFrom(null, 5000, 50_000)).map(
-    ([cart, ms]): Action =>
-      (twins) => {
-        const untilMs = twins.clock.nowMs() + (ms ?? 0)
-        const exempt = ms === null ? null : { zoneTypes: [], untilMs, why: 'Flag', by }
-        twins.notes.set(cart, { outOfService: null, exempt, note: 'x' })
-      },
-  ),
+  act(fc.tuple(fc.constantFrom('1', '2'), fc.constantFrom(null, 5000, 50_000)), (twins, [cart, ms]) => {
+    const untilMs = twins.clock.nowMs() + (ms ?? 0)
+    const exempt = ms === null ? null : { zoneTypes: [], untilMs, why: 'Flag', by }
+    twins.notes.set(cart, { outOfService: null, exempt, note: 'x' })
+  }),
   fc.constant<Action>((twins) => twins.closeAlerts()),
   fc.constant<Action>((twins) => twins.restart()),
 )
