@@ -55,10 +55,8 @@ test('exactly the metrics of the table are served, with their type and help', ()
   const served = headers('TYPE')
     .filter(([name]) => name.startsWith('cartbarn_'))
     .map(([name, type]) => ({ name, type, help: helpByName.get(name) }))
-  assert.deepEqual(
-    served,
-    Object.entries(METRICS).map(([name, { type, help }]) => ({ name, type, help })),
-  )
+  const expected = Object.entries(METRICS).map(([name, { type, help }]) => ({ name, type, help }))
+  assert.deepEqual(served, expected)
 })
 
 test('only the names of counters end in _total', () => {

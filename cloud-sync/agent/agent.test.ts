@@ -11,11 +11,8 @@ function assertSame(rig: AgentRig, what = ''): void {
   const { epoch } = rig.source.identity()
   for (const stream of SYNC_STREAMS) {
     const sent = rig.hub.idsOf(epoch, stream)
-    assert.deepEqual(
-      sent,
-      rig.source.rows[stream].map(({ id }) => id),
-      `${stream} ${what}`,
-    )
+    const expected = rig.source.rows[stream].map(({ id }) => id)
+    assert.deepEqual(sent, expected, `${stream} ${what}`)
   }
   assert.equal(rig.hub.duplicates, 0, `duplicates ${what}`)
 }

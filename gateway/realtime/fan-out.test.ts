@@ -286,10 +286,8 @@ test('a large burst of messages is sent in order, each once', async (t) => {
         .map((message) => ({ message }))
         .values(),
     )
-  assert.deepEqual(
-    await receivedBy(reader),
-    messages.map((message) => ({ text: JSON.stringify(message) })),
-  )
+  const expected = messages.map((message) => ({ text: JSON.stringify(message) }))
+  assert.deepEqual(await receivedBy(reader), expected)
 })
 
 test('beyond the limit for all unread bytes the budget key with most loses a socket', async (t) => {

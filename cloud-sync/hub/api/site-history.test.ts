@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { reportedDevice } from '#hub/testing/reported.ts'
 import { siteScene } from '#hub/testing/scene.ts'
-import { blocksContent, runsContent } from '#hub/testing/site-client.ts'
 import { encodeBlock } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import { toIso } from '#shared/time.ts'
@@ -42,16 +41,11 @@ before(async () => {
     battery.atMs[i] = START_MS + i * 60_000
     battery.voltageMv[i] = 50_900 + i
   }
-  await site.push(
-    site.part('history', blocksContent(blocksOf(0, 7500))),
-    site.part(
-      'telemetry',
-      runsContent([
-        { hardwareId: 'cart-1', stream: 'gps', records: gpsFrom(7000, 2000) },
-        { hardwareId: 'cart-1', stream: 'battery', records: battery },
-      ]),
-    ),
-  )
+  await site.pushBlocks(blocksOf(0, 7500))
+  await site.pushRuns([
+    { hardwareId: 'cart-1', stream: 'gps', records: gpsFrom(7000, 2000) },
+    { hardwareId: 'cart-1', stream: 'battery', records: battery },
+  ])
 })
 
 const at = (index: number) => toIso(START_MS + index * 1000)

@@ -26,10 +26,8 @@ test('a zone that is switched is shown as it holds now, and until when', async (
   const switches = { barn: { was_enabled: false, since_ms: 0, until_ms: 1_000, by } }
   await push({ version: 3, zones: [BARN], switches, updated_at_ms: 1 })
   const switched = { until: '1970-01-01T00:00:01.000Z', by }
-  assert.deepEqual(
-    await zones(),
-    shown(BARN, { switched, enabled_before: false, switched_at: '1970-01-01T00:00:00.000Z' }),
-  )
+  const expected = shown(BARN, { switched, enabled_before: false, switched_at: '1970-01-01T00:00:00.000Z' })
+  assert.deepEqual(await zones(), expected)
 })
 
 function shown({ properties, ...feature }: typeof BARN, more: object) {

@@ -258,11 +258,8 @@ test('quarantined entries can be cleared, one by one or all, and the site is wel
       .warnings,
     [],
   )
-  assert.deepEqual(
-    (await gateway.pushPoison('one')).body.warnings,
-    ['quarantined'],
-    'a part that comes again is put into quarantine again',
-  )
+  const warnings = (await gateway.pushPoison('one')).body.warnings
+  assert.deepEqual(warnings, ['quarantined'], 'a part that comes again is put into quarantine again')
 })
 
 test('the explanation of a site mentions a restore', async () => {

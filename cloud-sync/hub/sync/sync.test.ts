@@ -297,10 +297,8 @@ for (const kind of DATABASE_KINDS) {
           sentLockEvent(2, { code: '04A1', metadata: metadata('') }),
           sentLockEvent(3, { code: '04A1', metadata: metadata('Ann') }),
         ]
-        assert.deepEqual(
-          await bodies(site),
-          expected.map(({ seq: _, ...row }) => JSON.stringify(row)),
-        )
+        const wanted = expected.map(({ seq: _, ...row }) => JSON.stringify(row))
+        assert.deepEqual(await bodies(site), wanted)
         assert.equal(await count(site, 'quarantine'), 0)
       })
 

@@ -171,9 +171,7 @@ test('a start with ten thousand unfinished commands is quick, and each device re
   t.diagnostic(`started in ${Math.round(tookMs)} ms`)
   assert.ok(tookMs < 20_000)
   const device = await connect()
-  assert.deepEqual(
-    await idsOf(device),
-    Array.from({ length: 10 }, (_, i) => `c${100_001 + 1000 * i}`),
-  )
+  const expected = Array.from({ length: 10 }, (_, i) => `c${100_001 + 1000 * i}`)
+  assert.deepEqual(await idsOf(device), expected)
   await device.leave()
 })

@@ -129,10 +129,8 @@ test('a fleet that keeps reconnecting receives each command once per connection'
         return ids
       }),
     )
-    assert.deepEqual(
-      received,
-      fleet.map(({ expected }) => expected),
-    )
+    const wanted = fleet.map(({ expected }) => expected)
+    assert.deepEqual(received, wanted)
   }
 })
 

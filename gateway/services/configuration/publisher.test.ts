@@ -322,10 +322,8 @@ describe('while the store cannot be written', () => {
         ).map(([method, path, body]) => g.request(method, path, body === undefined ? {} : { body })),
       )
       const statuses = answers.map(({ status }) => status)
-      assert.deepEqual(
-        statuses,
-        answers.map(() => 503),
-      )
+      const expected = answers.map(() => 503)
+      assert.deepEqual(statuses, expected)
     } finally {
       database.exec('ROLLBACK')
       database.close()

@@ -360,14 +360,10 @@ test('stored values equal the sent values within the precision', async () => {
         samples.map((one, i) => ({ ts: NOW - (samples.length - 1 - i) * MINUTE, ...one })),
       )
       const times = samples.map((_, i) => samples.length - 1 - i)
-      assert.deepEqual(
-        await cart.gps(),
-        samples.map(({ lat, long, speed }, i) => [times[i], lat === 0 ? 0 : lat, long, speed]),
-      )
-      assert.deepEqual(
-        await cart.battery(),
-        samples.map(({ battery_voltage }, i) => [times[i], battery_voltage]),
-      )
+      const expected = samples.map(({ lat, long, speed }, i) => [times[i], lat === 0 ? 0 : lat, long, speed])
+      assert.deepEqual(await cart.gps(), expected)
+      const wanted = samples.map(({ battery_voltage }, i) => [times[i], battery_voltage])
+      assert.deepEqual(await cart.battery(), wanted)
       const last = samples.at(-1)
       assert.ok(last !== undefined)
       assert.deepEqual((await cart.get()).attributes, { ...last, lat: last.lat === 0 ? 0 : last.lat })
@@ -573,10 +569,8 @@ describe('unreadable payloads are acknowledged and quarantined', () => {
     const { body } = await gateway.request('GET', '/mqtt/quarantine')
     assert.equal(body.length, 1_000)
     const texts = body.map(({ payload }: { payload: string }) => Buffer.from(payload, 'base64').toString())
-    assert.deepEqual(
-      texts,
-      Array.from({ length: 1_000 }, (_, i) => `bad ${1_009 - i}`),
-    )
+    const expected = Array.from({ length: 1_000 }, (_, i) => `bad ${1_009 - i}`)
+    assert.deepEqual(texts, expected)
   })
 
   test('only an admin may read the quarantine', async () => {

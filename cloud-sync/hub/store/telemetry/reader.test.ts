@@ -56,28 +56,12 @@ const pieceArbitrary = fc.record({
   stream: fc.constantFrom(...STREAMS),
   times: timesArbitrary,
 })
+const piecesOf = (type: string, maxLength: number) =>
+  fc.record({ type: fc.constant(type), pieces: fc.array(pieceArbitrary, { minLength: 1, maxLength }) })
 const stepArbitrary = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      type: fc.constant('segment'),
-      pieces: fc.array(pieceArbitrary, { minLength: 1, maxLength: 6 }),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      type: fc.constant('blocks'),
-      pieces: fc.array(pieceArbitrary, { minLength: 1, maxLength: 4 }),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      type: fc.constant('runs'),
-      pieces: fc.array(pieceArbitrary, { minLength: 1, maxLength: 4 }),
-    }),
-  },
+  { weight: 5, arbitrary: piecesOf('segment', 6) },
+  { weight: 3, arbitrary: piecesOf('blocks', 4) },
+  { weight: 2, arbitrary: piecesOf('runs', 4) },
   { weight: 3, arbitrary: fc.record({ type: fc.constant('compact'), rows: fc.constantFrom(1, 50, 1000) }) },
   {
     weight: 1,
