@@ -122,6 +122,8 @@ export class PinTruth {
   /** The lock on all tablets ends between these times. */
   lock = { sinceMs: 0, firstEndMs: Number.NEGATIVE_INFINITY, lastEndMs: Number.NEGATIVE_INFINITY }
   locks = 0
+  /** Time at which its alerts were last counted: not while the clock is wrong. */
+  countedAtMs = Number.NEGATIVE_INFINITY
   /** Time until which nothing is known, after a try without a response. */
   unsureUntilMs = Number.NEGATIVE_INFINITY
 

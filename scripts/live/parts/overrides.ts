@@ -206,8 +206,10 @@ export class Overrides implements Part {
     const { nowMs } = this.#bottle.time
     const override = this.#overrides.get(key)
     const isOver = override === undefined || nowMs >= override.untilMs
+    // a clock ahead ends it
+    const isUnsure = override?.isUnsure || this.#bottle.wasClockWrong(override?.sinceMs ?? nowMs)
     const sinceOverMs = nowMs - Math.max(override?.untilMs ?? 0, this.#bottle.life.startedAtMs)
-    if (nowMs < this.#bottle.writesSinceMs + SOON_MS || (override?.isUnsure && !isOver)) return undefined
+    if (nowMs < this.#bottle.writesSinceMs + SOON_MS || (isUnsure && !isOver)) return undefined
     if (isOver && sinceOverMs < SOON_MS) return undefined
     const untilIso = isOver ? null : new Date(override.untilMs).toISOString()
     // a zone that was switched off keeps the end of that

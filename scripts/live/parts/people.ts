@@ -515,7 +515,9 @@ export class People implements Part, Desks {
     if (answer === null || nowMs - this.bottle.life.startedAtMs < 5_000) return
     for (const [person, truth] of this.#pins) {
       const own = answer.body.alerts.filter(({ details }: Frame) => details.user_id === person.userId)
-      if (nowMs < truth.unsureUntilMs) {
+      const isUnsure = Math.min(nowMs, truth.countedAtMs) < truth.unsureUntilMs
+      truth.countedAtMs = nowMs
+      if (isUnsure) {
         truth.locks = own.length
         continue
       }
