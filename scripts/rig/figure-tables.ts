@@ -14,7 +14,10 @@ const PAGES = ['performance.md', 'performance-clients.md', 'faults.md'].map(
 /** Place of a table in a page: the lines between the two comments are written from the records. */
 const PLACE = /<!-- figures: (.+?) -->\n[\s\S]*?<!-- end of figures -->/g
 
-/** Pages whose tables are older than the records, by path, with the text that they should have. */
+/**
+ * Pages whose tables are older than the records, by path, with the text that they should have. A table stays as it is
+ * until each of its scenarios has been recorded.
+ */
 export function outdatedPages(topics: readonly Topic[]): Map<URL, string> {
   const records = new Records()
   const outdated = new Map<URL, string>()
@@ -22,7 +25,8 @@ export function outdatedPages(topics: readonly Topic[]): Map<URL, string> {
     const text = readFileSync(page, 'utf8')
     const now = text.replaceAll(PLACE, (place, command: string) => {
       const topic = topics.find((one) => one.command === command)
-      return topic === undefined
+      const isRecorded = topic?.scenarios.every((scenario) => records.linesOf(command, scenario).length > 0)
+      return topic === undefined || !isRecorded
         ? place
         : `<!-- figures: ${command} -->\n${tableOf(topic, records)}<!-- end of figures -->`
     })
@@ -32,12 +36,15 @@ export function outdatedPages(topics: readonly Topic[]): Map<URL, string> {
 }
 
 function tableOf({ command, scenarios }: Topic, records: Records): string {
-  const rows = scenarios.flatMap((scenario) =>
-    records.linesOf(command, scenario).map(({ name, reached, target, passed, commit }, i) => {
+  const rows = scenarios.flatMap((scenario) => {
+    const lines = records.linesOf(command, scenario)
+    const judged = lines.filter(({ target }) => target !== '')
+    // `--list` shows the others
+    return (judged.length > 0 ? judged : lines).map(({ name, reached, target, passed, commit }, i) => {
       const missed = passed === false ? ', **missed**' : ''
       return `| ${i === 0 ? scenario.name : ''} | ${name} | ${reached} | ${target}${missed} | ${commit} |`
-    }),
-  )
+    })
+  })
   return ['| `--only` | figure | reached | target | commit |', '|---|---|---|---|---|', ...rows, ''].join('\n')
 }
 
