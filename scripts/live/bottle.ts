@@ -11,7 +11,7 @@ import type { Entry, Plan } from './plan.ts'
 import { type Answer, GatewayLife } from './world/gateway-life.ts'
 import { installHost } from './world/host.ts'
 import { Lines } from './world/lines.ts'
-import { type Edit, installThreads } from './world/threads.ts'
+import { type Edit, installThreads, threadEvents } from './world/threads.ts'
 import { VirtualTime } from './world/virtual-time.ts'
 
 const LOOK_MS = 600_000
@@ -135,6 +135,8 @@ export class Bottle {
   clockRightSinceMs = Number.NEGATIVE_INFINITY
   /** Times in which it was not, newest last. */
   readonly wrongClocks: { readonly fromMs: number; toMs: number }[] = []
+  /** Called before the writer thread takes a write, with the name of the write. */
+  readonly onWrite: ((name: string) => void)[] = []
   /** Entries that have been performed. */
   readonly done: Entry[] = []
   looks = 0
@@ -165,6 +167,10 @@ export class Bottle {
     this.time.install()
     installHost(product)
     installThreads({ time: this.time, random: product, edits })
+    threadEvents.onMessage = (thread, message) => {
+      const { kind, name } = message as { kind?: string; name?: string }
+      if (thread === 'writer' && kind === 'write' && name !== undefined) for (const call of this.onWrite) call(name)
+    }
     this.lines.install()
     this.life = new GatewayLife({
       time: this.time,

@@ -1,7 +1,7 @@
 import { diskDay, hostDay } from './draw/computer.ts'
 import { cartDay, courseDay, locksDay, lostCommandsDay } from './draw/fleet.ts'
 import { hubDay } from './draw/hub.ts'
-import { nearDay } from './draw/near.ts'
+import { nearDay, writeFaultsDay } from './draw/near.ts'
 import { alertDay, greenkeeperDay, guestDay, overrideDay, tabletDay } from './draw/people.ts'
 import { programsDay, receiversDay } from './draw/programs.ts'
 import { nextDay } from './model/local-time.ts'
@@ -26,6 +26,7 @@ export function drawPlan(options: Undrawn): Plan {
       ...greenkeeperDay(options, date),
       ...alertDay(options, date),
       ...diskDay(options, date),
+      ...writeFaultsDay(options, date),
     ]
     for (let cart = 1; cart <= options.carts; cart++) acts.push(...cartDay(options, date, cart))
     entries.push(...acts, ...nearDay(options, date, acts))

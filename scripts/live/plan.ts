@@ -108,6 +108,8 @@ type DiskEntry =
     }
   | { readonly kind: 'fill'; readonly nearMs: number; readonly fullMs: number }
   | { readonly kind: 'baddisk'; readonly fault: DiskFault; readonly forMs: number }
+  /** From a write of a kind on that few faults came. */
+  | { readonly kind: 'write-fault'; readonly fault: DiskFault; readonly forMs: number }
 
 export interface Plan {
   readonly seed: number

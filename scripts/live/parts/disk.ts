@@ -4,6 +4,7 @@ import { isSettled } from '../checks/devices.ts'
 import { Resources } from '../checks/resources.ts'
 import { Rows } from '../checks/rows.ts'
 import { Stored } from '../checks/stored.ts'
+import { RareWrites } from '../model/rare-writes.ts'
 import type { Entry } from '../plan.ts'
 import type { DiskFault } from '../world/disk.ts'
 import { volume } from '../world/host.ts'
@@ -55,11 +56,14 @@ export class DiskFaults implements Part {
   #failingSinceMs: number | null = null
   #wellSinceMs = 0
   #fault: DiskFault = {}
+  readonly #refused = new RareWrites()
+  #nextWriteFault: Extract<Entry, { kind: 'write-fault' }> | null = null
   #ends: NodeJS.Timeout | undefined
 
   constructor(bottle: Bottle) {
     this.#bottle = bottle
     this.#random = createRandom(bottle.plan.seed, 'disk faults')
+    bottle.onWrite.push((name) => this.#failAt(name))
     const full: Check = {
       number: 25,
       claim: 'a full disk is reported and nothing is acknowledged that it does not take; later all resumes',
@@ -74,6 +78,7 @@ export class DiskFaults implements Part {
     if (entry.kind === 'powercut' && life.program !== null) this.#arm(life.program, entry)
     if (!life.disk.isPresent || this.#ends !== undefined) return
     if (entry.kind === 'baddisk') this.#fail(entry.fault, entry.forMs)
+    if (entry.kind === 'write-fault') this.#nextWriteFault = entry
     if (entry.kind === 'fill') {
       this.#explain(EXPLAINED, entry.nearMs)
       this.#nearSinceMs = this.#bottle.time.nowMs
@@ -90,6 +95,15 @@ export class DiskFaults implements Part {
     const isUnclear = this.#failingSinceMs !== null || time.nowMs - this.#wellSinceMs < SHOWN_MS
     if (!isUnclear) return false
     return !(life.disk.isFailing && this.#fault.read !== undefined ? UNREAD : UNWRITTEN).includes(check)
+  }
+
+  #failAt(name: string): void {
+    const entry = this.#nextWriteFault
+    if (!this.#refused.isRare(name) || entry === null || this.#ends !== undefined) return
+    if (!this.#bottle.life.disk.isPresent) return
+    this.#nextWriteFault = null
+    this.#refused.count(name)
+    running.exit(() => this.#fail(entry.fault, entry.forMs))
   }
 
   #fail(fault: DiskFault, forMs: number): void {

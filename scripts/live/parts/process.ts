@@ -1,9 +1,10 @@
 import { createRandom, type Random } from '#shared/random.ts'
 import { type Bottle, type Check, type Finding, type Part, STOP_MS } from '../bottle.ts'
 import { NIGHT_MINUTE, toLocal } from '../model/local-time.ts'
+import { RareWrites } from '../model/rare-writes.ts'
 import type { Entry } from '../plan.ts'
 import type { Program } from '../world/program.ts'
-import { slowness, threadEvents } from '../world/threads.ts'
+import { slowness } from '../world/threads.ts'
 import { running } from '../world/virtual-time.ts'
 
 /** Lines at warn or error that the faults of the model explain. */
@@ -32,17 +33,13 @@ export class Process implements Part {
   readonly #random: Random
   /** Timers of the night before, by start of the gateway and by connected devices. */
   readonly #timers = new Map<string, ReadonlyMap<string, number>>()
-  /** Kills at writes, by the name of the write. */
-  readonly #writeKills = new Map<string, number>()
+  readonly #killed = new RareWrites()
   #nextWriteKill: Extract<Entry, { kind: 'write-kill' }> | null = null
 
   constructor(bottle: Bottle) {
     this.#bottle = bottle
     this.#random = createRandom(bottle.plan.seed, 'slowness')
-    threadEvents.onMessage = (thread, message) => {
-      const { kind, name } = message as { kind?: string; name?: string }
-      if (thread === 'writer' && kind === 'write' && name !== undefined) this.#killAt(name)
-    }
+    bottle.onWrite.push((name) => this.#killAt(name))
     const timers: Check = {
       number: 48,
       claim: 'a night has as many timers as the night before',
@@ -74,16 +71,12 @@ export class Process implements Part {
     }
   }
 
-  /** Kills at a write, unless other writes were met by fewer kills: sealing is rare, and closing time comes once. */
   #killAt(name: string): void {
-    const count = this.#writeKills.get(name) ?? 0
-    this.#writeKills.set(name, count)
-    if (this.#nextWriteKill === null || count > Math.min(...this.#writeKills.values())) return
-    const { turns, downMs } = this.#nextWriteKill
-    if (this.#bottle.life.program?.onTurn !== null) return
+    const entry = this.#nextWriteKill
+    if (!this.#killed.isRare(name) || entry === null || this.#bottle.life.program?.onTurn !== null) return
     this.#nextWriteKill = null
-    this.#writeKills.set(name, count + 1)
-    this.#killAfter(turns, downMs)
+    this.#killed.count(name)
+    this.#killAfter(entry.turns, entry.downMs)
   }
 
   #killAfter(turns: number, downMs: number): void {
