@@ -11,7 +11,7 @@ import { OUTSIDE, ZONE_STAY } from './zone-rules.ts'
 const SILENT_ON_COURSE: CartRule = {
   kind: 'silent_on_course',
   brake: null,
-  evaluate({ cart: { verdict, zoneContext, deviceReports } }, _context, open) {
+  evaluate({ cart: { verdict, zoneContext, deviceReports } }, { nowMs }, open) {
     const { state, isInParking, lastSeenAtMs } = verdict
     if (isInParking) return 'over'
     if (state === 'silent') {
@@ -19,10 +19,10 @@ const SILENT_ON_COURSE: CartRule = {
       return !zoneContext.hasParking && deviceReports.some(({ announcedSleep }) => announcedSleep) ? 'unsure' : 'holds'
     }
     // for a while after a start no cart is silent, and none was received either
-    const lastSeenAtOpeningMs = Date.parse(String(open?.details.last_heard_at))
-    return lastSeenAtMs !== null && (Number.isNaN(lastSeenAtOpeningMs) || lastSeenAtMs > lastSeenAtOpeningMs)
-      ? 'over'
-      : 'unsure'
+    const before = Date.parse(String(open?.details.last_heard_at))
+    // a clock that was ahead gave a time to come, and what is received since then has an earlier one
+    const isHeard = Number.isNaN(before) || (before > nowMs ? lastSeenAtMs !== before : (lastSeenAtMs ?? 0) > before)
+    return lastSeenAtMs !== null && isHeard ? 'over' : 'unsure'
   },
   describe: ({ cart: { verdict } }) => ({
     hardwareId: verdict.position?.hardwareId ?? null,

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { toIso } from '#shared/time.ts'
+import { DAY_MS, toIso } from '#shared/time.ts'
 import { driving, NOON, parked } from '#testing/course/cart-drill.ts'
+
+const MONTHS_MS = 82 * DAY_MS
 
 describe('silent_on_course', () => {
   test('opens when a cart sends no more messages and closes with its next message', () => {
@@ -40,6 +42,21 @@ describe('silent_on_course', () => {
     drill.restart()
     drill.pass(600)
     assert.deepEqual(drill.changes, ['opened silent_on_course'])
+  })
+
+  test('that a clock ahead opened closes with the next message after the clock is right', () => {
+    const drill = driving()
+    drill.nowMs += MONTHS_MS
+    drill.say({})
+    drill.isOnline = false
+    drill.pass(200)
+    drill.nowMs -= MONTHS_MS
+    drill.pass(60)
+    assert.deepEqual(drill.changes, ['opened silent_on_course'])
+    drill.isOnline = true
+    drill.say({})
+    drill.pass(1)
+    assert.deepEqual(drill.changes, ['opened silent_on_course', 'closed silent_on_course'])
   })
 
   test('opens for a connected cart only after a quarter of an hour without messages', () => {
