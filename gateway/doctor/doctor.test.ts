@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { describeSettings, isOpenSetting } from '#gateway/config.ts'
 import { createKeyPair, KeyPairFolder } from '#shared/testing/key-pairs.ts'
@@ -27,10 +27,15 @@ import type { Machine } from './machine.ts'
 import { findRunning } from './running.ts'
 import { readService } from './service.ts'
 
-// same as the program sets
-process.umask(0o077)
 const NOW_MS = Date.UTC(2026, 10, 23, 12)
 const SITE_KEY = `cbs_links_${'Sk4-'.repeat(11).slice(0, 43)}`
+
+let umask: number
+// same as the program sets
+before(() => {
+  umask = process.umask(0o077)
+})
+after(() => process.umask(umask))
 
 function newFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-doctor-'))

@@ -121,6 +121,8 @@ export class Bottle {
   readonly wrong: Wrong[] = []
   /** Times of kills and restarts, newest last. */
   readonly kills: number[] = []
+  /** Times from which kills lost what a failing disk had not taken. */
+  readonly unsaved: number[] = []
   /** Times of copies of the data folder, and of their restores. */
   readonly restores: { readonly fromMs: number; readonly toMs: number }[] = []
   /** Time since which the disk has not failed; infinite while it does. */

@@ -198,7 +198,7 @@ export function lentCheck(programs: Programs): Check {
 
 function faultOf(existence: Existence, { id }: Mortal, programs: Programs): Finding | null {
   const { will, state, endedAtMs, wasCut, arrivals } = existence
-  const { time, life, kills, restores } = programs.bottle
+  const { time, life, kills, unsaved, restores } = programs.bottle
   // a copy of the data folder knows nothing of its connection, or not of its end
   if (restores.some(({ fromMs, toMs }) => endedAtMs > fromMs - KILL_MS && endedAtMs < toMs + KILL_MS)) return null
   const subject = id
@@ -208,7 +208,7 @@ function faultOf(existence: Existence, { id }: Mortal, programs: Programs): Find
     return { subject, is: `will ${will} twice`, expected: 'once' }
   if (state === 'alive' && first !== undefined && first.atMs < time.nowMs - SETTLED_MS)
     return { subject, is: `will ${will} of a client that is connected`, expected: 'no will' }
-  const isNearKill = kills.some((killMs) => Math.abs(killMs - endedAtMs) < KILL_MS)
+  const isNearKill = [...kills, ...unsaved].some((killMs) => Math.abs(killMs - endedAtMs) < KILL_MS)
   if (state === 'left' && first !== undefined && !isNearKill)
     return { subject, is: `will ${will} of a client that left politely`, expected: 'no will' }
   if (state !== 'dead' || first !== undefined || programs.heir === undefined || !isSteady(programs, programs.heir))

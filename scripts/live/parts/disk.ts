@@ -122,13 +122,16 @@ export class DiskFaults implements Part {
   }
 
   #mend(): void {
-    const { life, time, kills } = this.#bottle
+    const { life, time, kills, unsaved } = this.#bottle
     const sinceMs = this.#failingSinceMs ?? time.nowMs
     life.disk.fail({})
     volume.freeBytes = 20e9
     this.#disturb()
-    for (const killMs of kills.filter((one) => one >= sinceMs))
-      for (let atMs = sinceMs; atMs < killMs; atMs += USAGE_SAVED_MS) kills.push(atMs)
+    // what could not be stored is stored at the next interval
+    setTimeout(() => {
+      for (const killMs of kills.filter((one) => one >= sinceMs))
+        for (let atMs = sinceMs; atMs < killMs; atMs += USAGE_SAVED_MS) unsaved.push(atMs)
+    }, USAGE_SAVED_MS)
     this.#ends = undefined
     this.#nearSinceMs = null
     this.#failingSinceMs = null

@@ -87,7 +87,7 @@ export class Keys implements Part {
   }
 
   async #compareUsage() {
-    const { time, kills, restores } = this.#bottle
+    const { time, kills, unsaved, restores } = this.#bottle
     // by a wrong clock another day has begun
     const isDayKnown = !this.#bottle.wasClockWrong(time.nowMs - (time.nowMs % 86_400_000))
     const answer = await this.#bottle.ask('GET', '/users')
@@ -97,7 +97,7 @@ export class Keys implements Part {
       const shown = answer.body.find((user: { user_id: string }) => user.user_id === userId)?.usage
       const lost = calls.filter(
         (callMs) =>
-          kills.some((killMs) => callMs <= killMs && killMs - callMs <= USAGE_SAVED_MS) ||
+          [...kills, ...unsaved].some((killMs) => callMs <= killMs && killMs - callMs <= USAGE_SAVED_MS) ||
           restores.some(({ fromMs, toMs }) => callMs >= fromMs - USAGE_SAVED_MS && callMs <= toMs),
       )
       const ofToday = (all: readonly number[]) => all.filter((callMs) => callMs >= dayMs).length

@@ -169,7 +169,7 @@ export class Receivers implements Part {
 
   /** Judges an attempt as it comes. */
   #judge(receiver: Receiver, { headers }: IncomingMessage, text: string): Receipt {
-    const { time, life, kills } = this.#bottle
+    const { time, life, kills, unsaved } = this.#bottle
     const { nowMs } = time
     const fault = (is: string, expected: string) =>
       this.#faults.push({ subject: receiver.program.name, is: `${is}: ${text.slice(0, 120)}`, expected })
@@ -189,7 +189,9 @@ export class Receivers implements Part {
     const before = receiver.receipts.get(key)
     if (before !== undefined && before.deliveryId !== deliveryId) fault('sent with two ids', 'once')
     const answeredMs = before?.answeredAtMs ?? null
-    const isForgotten = kills.some((killMs) => answeredMs !== null && Math.abs(killMs - answeredMs) < KILL_MS)
+    const isForgotten = [...kills, ...unsaved].some(
+      (killMs) => answeredMs !== null && Math.abs(killMs - answeredMs) < KILL_MS,
+    )
     if (answeredMs !== null && !isForgotten) fault('sent again after it was accepted', 'once')
     if (event !== 'opened' && event !== 'test' && nowMs - Date.parse(alert.opened_at) < DAY_MS - MINUTE_MS) {
       const opened = receiver.receipts.get(`${alert.alert_id} opened`)
