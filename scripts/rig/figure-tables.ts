@@ -12,7 +12,7 @@ const PAGES = ['performance.md', 'performance-clients.md', 'faults.md'].map(
   (name) => new URL(`../../docs/${name}`, import.meta.url),
 )
 /** Place of a table in a page: its lines are written from the records. */
-const PLACE = /<!-- figures: (.+?) -->\n(?:\|.*\n)*/g
+const PLACE = /<!-- figures: `(.+?)` -->\n(?:\|.*\n)*/g
 
 /**
  * Pages whose tables are older than the records, by path, with the text that they should have. A table stays as it is
@@ -26,7 +26,8 @@ export function outdatedPages(topics: readonly Topic[]): Map<URL, string> {
     const now = text.replaceAll(PLACE, (place, command: string) => {
       const topic = topics.find((one) => one.command === command)
       const isRecorded = topic?.scenarios.every((scenario) => records.linesOf(command, scenario).length > 0)
-      return topic === undefined || !isRecorded ? place : `<!-- figures: ${command} -->\n${tableOf(topic, records)}`
+      const [marker] = place.split('\n')
+      return topic === undefined || !isRecorded ? place : `${marker}\n${tableOf(topic, records)}`
     })
     if (now !== text) outdated.set(page, now)
   }

@@ -20,7 +20,7 @@ const SILENT_ON_COURSE: CartRule = {
     }
     // for a while after a start no cart is silent, and none was received either
     const before = Date.parse(String(open?.details.last_heard_at))
-    // a clock that was ahead gave a time to come, and what is received since then has an earlier one
+    // a clock that was ahead gave a time to come, and later messages have an earlier one
     const isHeard = Number.isNaN(before) || (before > nowMs ? lastSeenAtMs !== before : (lastSeenAtMs ?? 0) > before)
     return lastSeenAtMs !== null && isHeard ? 'over' : 'unsure'
   },

@@ -9,7 +9,7 @@ export type Login = Pick<SessionSettings, 'port' | 'username' | 'password'>
 
 const KEPT_MS = 2 * 86_400_000
 const LONGEST_RETRY_MS = 5_000
-/** Repeats of a message from which the copies of an hour fill the queues of those who are away, and push out the first. */
+/** Repeats of a message from which its copies fill the queues of those who are away, and push out the first. */
 const FILLING_REPEATS = 10
 
 export interface Message {
