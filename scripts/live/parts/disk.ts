@@ -79,7 +79,8 @@ export class DiskFaults implements Part {
     if (!life.disk.isPresent || this.#ends !== undefined) return
     if (entry.kind === 'baddisk') this.#fail(entry.fault, entry.forMs)
     if (entry.kind === 'write-fault') this.#nextWriteFault = entry
-    if (entry.kind === 'fill') {
+    // with a hub it would delete what the hub has, of which the checks of histories know nothing
+    if (entry.kind === 'fill' && (this.#bottle.plan.hub ?? 'none') === 'none') {
       this.#explain(EXPLAINED, entry.nearMs)
       this.#nearSinceMs = this.#bottle.time.nowMs
       volume.freeBytes = NEARLY_FULL_BYTES
