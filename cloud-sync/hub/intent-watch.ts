@@ -24,6 +24,8 @@ export class IntentWatch implements Component {
   #timer: NodeJS.Timeout | undefined
   #isStopped = true
   #polling: Promise<void> | undefined
+  /** Reason for which the last check failed, which is logged once; null if it succeeded. */
+  #reason: string | null = null
 
   constructor(sql: Sql, log: Log, pollMs = POLL_MS) {
     this.#sql = sql
@@ -81,8 +83,11 @@ export class IntentWatch implements Component {
       for (const waiter of this.#waiters) {
         if ((newest.get(waiter.siteId) ?? 0) > waiter.after) waiter.wake()
       }
+      this.#reason = null
     } catch (error) {
-      this.#log.warn({ reason: describeError(error) }, 'checking for new intents failed; will retry')
+      const reason = describeError(error)
+      if (reason !== this.#reason) this.#log.warn({ reason }, 'checking for new intents failed; will retry')
+      this.#reason = reason
     }
   }
 }

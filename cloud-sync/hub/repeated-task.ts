@@ -12,12 +12,14 @@ interface TaskOptions {
   log: Log
 }
 
-/** Repeats a task; runs never overlap. A failed run is logged, and the next one tries again. */
+/** Repeats a task; runs never overlap. The next one tries again; runs that fail alike are one line of the log. */
 export class RepeatedTask implements Component {
   readonly #options: TaskOptions
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> = Promise.resolve()
   #isStopping = false
+  /** Reason for which the last run failed; null if it succeeded. */
+  #reason: string | null = null
 
   constructor(options: TaskOptions) {
     this.#options = options
@@ -39,8 +41,12 @@ export class RepeatedTask implements Component {
     const { task, failure, log } = this.#options
     try {
       await task(() => this.#isStopping)
+      if (this.#reason !== null) log.info({ after: failure }, 'succeeded again')
+      this.#reason = null
     } catch (error) {
-      log.warn({ reason: describeError(error) }, failure)
+      const reason = describeError(error)
+      if (reason !== this.#reason) log.warn({ reason }, failure)
+      this.#reason = reason
     }
   }
 
