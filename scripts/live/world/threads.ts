@@ -158,7 +158,27 @@ export function installThreads({ time, random, edits }: ThreadOptions): void {
         fillBytes(random, bytes)
         return bytes
       })
-      const forget = running.getStore()?.onDeath(() => super.close())
+      const open = new Set<IterableIterator<unknown>>()
+      const prepare = this.prepare.bind(this)
+      this.prepare = ((sql: string) => {
+        const statement = prepare(sql)
+        const iterate = statement.iterate.bind(statement)
+        statement.iterate = function* (...values) {
+          const rows = iterate(...values)
+          open.add(rows)
+          try {
+            yield* rows
+          } finally {
+            open.delete(rows)
+          }
+        }
+        return statement
+      }) as typeof prepare
+      const forget = running.getStore()?.onDeath(() => {
+        // a connection with open rows cannot be closed
+        for (const rows of open) rows.return?.()
+        super.close()
+      })
       this.#forget = forget ?? (() => false)
     }
 
