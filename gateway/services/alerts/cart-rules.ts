@@ -11,7 +11,7 @@ import { OUTSIDE, ZONE_STAY } from './zone-rules.ts'
 const SILENT_ON_COURSE: CartRule = {
   kind: 'silent_on_course',
   brake: null,
-  evaluate({ cart: { verdict, zoneContext, deviceReports } }, { nowMs }, open) {
+  evaluate({ cart: { verdict, zoneContext, deviceReports } }, { nowMs }, open, _subject, awaited) {
     const { state, isInParking, lastSeenAtMs } = verdict
     if (isInParking) return 'over'
     if (state === 'silent') {
@@ -19,7 +19,7 @@ const SILENT_ON_COURSE: CartRule = {
       return !zoneContext.hasParking && deviceReports.some(({ announcedSleep }) => announcedSleep) ? 'unsure' : 'holds'
     }
     // for a while after a start no cart is silent, and none was received either
-    const before = Date.parse(String(open?.details.last_heard_at))
+    const before = Date.parse(String((open ?? awaited)?.details.last_heard_at))
     // a clock that was ahead gave a time to come, and later messages have an earlier one
     const isHeard = Number.isNaN(before) || (before > nowMs ? lastSeenAtMs !== before : (lastSeenAtMs ?? 0) > before)
     return lastSeenAtMs !== null && isHeard ? 'over' : 'unsure'

@@ -58,7 +58,7 @@ function weigh({ book, one, context, found, hasAny }: Weighing, rule: CartRule, 
   const { cart } = one
   const last = hasAny ? book.lastOf(cart.key, rule.kind, subject) : undefined
   const open = last?.closedAtMs === null ? last : undefined
-  const result = rule.evaluate(one, context, open, subject)
+  const result = rule.evaluate(one, context, open, subject, last?.awaitsEnd ? last : undefined)
   if (result === 'unsure') return
   if (result === 'over') {
     if (open !== undefined) found.changes.push(closing(open, context.nowMs, placeOf(rule, cart)))

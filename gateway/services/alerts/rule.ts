@@ -14,7 +14,8 @@ export interface AlertDetails {
 
 /**
  * Condition under which a cart raises an alert of a kind. Pure: a rule changes nothing. `open` is the alert that is not
- * closed; `subject` is the part of the cart that the alert is about, for kinds with several.
+ * closed, and `awaited` one that staff closed before its cause ended; `subject` is the part of the cart that the alert is
+ * about, for kinds with several.
  */
 export interface CartRule {
   readonly kind: AlertKind
@@ -22,6 +23,12 @@ export interface CartRule {
   readonly brake: 'place' | 'time' | null
   /** Returns the possible subjects; defined only for kinds with several. */
   subjectsOf?(one: CartAlertState): readonly string[]
-  evaluate(one: CartAlertState, context: SiteContext, open: StoredAlert | undefined, subject: string): RuleResult
+  evaluate(
+    one: CartAlertState,
+    context: SiteContext,
+    open: StoredAlert | undefined,
+    subject: string,
+    awaited: StoredAlert | undefined,
+  ): RuleResult
   describe(one: CartAlertState, context: SiteContext, subject: string): AlertDetails
 }

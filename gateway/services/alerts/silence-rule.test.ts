@@ -44,6 +44,19 @@ describe('silent_on_course', () => {
     assert.deepEqual(drill.changes, ['opened silent_on_course'])
   })
 
+  test('that a user closed does not open again after a restart, until the cart was heard', () => {
+    const drill = driving()
+    drill.isOnline = false
+    drill.pass(200)
+    drill.close('silent_on_course')
+    drill.restart()
+    drill.pass(600)
+    assert.deepEqual(drill.changes, ['opened silent_on_course'])
+    drill.say({})
+    drill.pass(600)
+    assert.deepEqual(drill.changes, ['opened silent_on_course', 'opened silent_on_course'])
+  })
+
   test('that a clock ahead opened closes with the next message after the clock is right', () => {
     const drill = driving()
     drill.nowMs += MONTHS_MS
