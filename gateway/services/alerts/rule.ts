@@ -14,8 +14,8 @@ export interface AlertDetails {
 
 /**
  * Condition under which a cart raises an alert of a kind. Pure: a rule changes nothing. `open` is the alert that is not
- * closed, and `awaited` one that staff closed before its cause ended; `subject` is the part of the cart that the alert is
- * about, for kinds with several.
+ * closed, and `awaited` one that staff closed before its cause ended; `subject` is the part of the cart that the alert
+ * is about, for kinds with several.
  */
 export interface CartRule {
   readonly kind: AlertKind
