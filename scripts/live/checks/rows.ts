@@ -62,7 +62,7 @@ const BOUNDS: Readonly<Record<string, Bound>> = {
   site: one,
   clock_mark: one,
   secret: some,
-  note: some,
+  note: perDay,
   recall: some,
   // of the last recall: one for each return of a screen
   recall_message: ({ carts }) => 20 * carts,
