@@ -83,6 +83,7 @@ export class IntentWatch implements Component {
       for (const waiter of this.#waiters) {
         if ((newest.get(waiter.siteId) ?? 0) > waiter.after) waiter.wake()
       }
+      if (this.#reason !== null) this.#log.info({}, 'checks for new intents succeed again')
       this.#reason = null
     } catch (error) {
       const reason = describeError(error)

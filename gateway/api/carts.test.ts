@@ -7,7 +7,7 @@ import { Course, courseZones, PLACES } from '#testing/course/course.ts'
 import { ok, pluck, scene } from '#testing/scene.ts'
 import { startFor } from '#testing/start-gateway.ts'
 
-const { g, clock, course, fresh, onlyFor } = scene({ inScope: ['nobody-has-this'] })
+const { g, clock, course, fresh, onlyFor } = scene({ inScope: ['unrelated-1'] })
 const iso = () => toIso(clock.nowMs())
 
 before(() => course.group(7))

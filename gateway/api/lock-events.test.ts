@@ -239,28 +239,28 @@ test('events outlive the registration of their device, for users with access to 
 test('a device that is registered again has its own events and commands', async () => {
   const reported = '{"eid":"1","event":"lock","source":"key","ts":1777636800000}'
   const report = async () => {
-    const client = await g.device('anew')
-    await publish(client, 'dev/anew/evt', reported)
+    const client = await g.device('removed-1')
+    await publish(client, 'dev/removed-1/evt', reported)
     await client.endAsync()
-    return (await g.post('/devices/anew/commands', { command: 'lock' })).body.command_id
+    return (await g.post('/devices/removed-1/commands', { command: 'lock' })).body.command_id
   }
   const listed = async (path: string) => {
     const { body } = await g.get(path)
-    return (body.events ?? body.commands).filter((one: { hardware_id: string }) => one.hardware_id === 'anew')
+    return (body.events ?? body.commands).filter((one: { hardware_id: string }) => one.hardware_id === 'removed-1')
   }
   const first = await report()
   const [old] = await listed('/lock-events')
-  await g.remove('/devices/anew')
-  assert.equal((await listed('/lock-events?hardware_id=anew'))[0].device_removed, true)
+  await g.remove('/devices/removed-1')
+  assert.equal((await listed('/lock-events?hardware_id=removed-1'))[0].device_removed, true)
   const second = await report()
-  const [event, ...none] = await listed('/lock-events?hardware_id=anew')
+  const [event, ...none] = await listed('/lock-events?hardware_id=removed-1')
   assert.deepEqual(none, [])
   assert.notEqual(event.event_id, old.event_id)
   const removed = (one: object) => 'device_removed' in one
   assert.deepEqual((await listed('/lock-events')).map(removed), [false, true])
-  const own = await listed('/devices/anew/commands')
+  const own = await listed('/devices/removed-1/commands')
   assert.deepEqual(pluck(own, 'command_id'), [second])
-  assert.deepEqual(await listed('/commands?hardware_id=anew'), own)
+  assert.deepEqual(await listed('/commands?hardware_id=removed-1'), own)
   assert.deepEqual((await listed('/commands')).map(removed), [false, true])
   assert.equal((await g.get(`/commands/${first}`)).body.device_removed, true)
 })

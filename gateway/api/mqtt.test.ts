@@ -58,7 +58,7 @@ async function isAway(clientId: string): Promise<boolean> {
 }
 
 onlyFor('admins', ['GET', '/mqtt/clients'], ['GET', '/mqtt/stats'], ['GET', '/mqtt/addresses'])
-onlyFor('admins', ['DELETE', '/mqtt/clients/nobody'])
+onlyFor('admins', ['DELETE', '/mqtt/clients/unknown'])
 
 for (const [query, name, code] of [
   ['?limit=0', 'limit', 'invalid_number'],

@@ -12,7 +12,7 @@ import { ok, pluck, scene } from '#testing/scene.ts'
 const { g, clock, course, fresh, onlyFor } = scene({
   overrides: { tickMs: 20 },
   nowMs: Date.parse('2026-10-24T12:00:00Z'),
-  inScope: ['nobody-has-this'],
+  inScope: ['unrelated-1'],
 })
 
 const BARN = 0.1

@@ -120,7 +120,7 @@ test('a device has the state its gateway reported, under either of its ids', asy
 test('a list has the filters and pages of a gateway', async () => {
   for (const [query, expected] of [
     ['?device_type=cartcaddie', ['screen-1']],
-    ['?hardware_ids=cart-2,nobody', ['cart-2']],
+    ['?hardware_ids=cart-2,unknown', ['cart-2']],
     ['?search=mÜLLER', ['cart-2']],
     ['?attr_lock_status=1', ['cart-1']],
     ['?attr_battery_voltage=12.40&search=s-cart', ['cart-2']],

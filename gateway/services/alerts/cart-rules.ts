@@ -19,10 +19,12 @@ const SILENT_ON_COURSE: CartRule = {
       return !zoneContext.hasParking && deviceReports.some(({ announcedSleep }) => announcedSleep) ? 'unsure' : 'holds'
     }
     // for a while after a start no cart is silent, and none was received either
-    const before = Date.parse(String((open ?? awaited)?.details.last_heard_at))
+    if (lastSeenAtMs === null) return 'unsure'
+    const seenAtOpeningMs = Date.parse(String((open ?? awaited)?.details.last_heard_at))
+    if (Number.isNaN(seenAtOpeningMs)) return 'over'
     // a clock that was ahead gave a time to come, and later messages have an earlier one
-    const isHeard = Number.isNaN(before) || (before > nowMs ? lastSeenAtMs !== before : (lastSeenAtMs ?? 0) > before)
-    return lastSeenAtMs !== null && isHeard ? 'over' : 'unsure'
+    const isHeard = seenAtOpeningMs > nowMs ? lastSeenAtMs <= nowMs : lastSeenAtMs > seenAtOpeningMs
+    return isHeard ? 'over' : 'unsure'
   },
   describe: ({ cart: { verdict } }) => ({
     hardwareId: verdict.position?.hardwareId ?? null,
