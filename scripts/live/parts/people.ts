@@ -3,6 +3,7 @@ import { ERROR_CODES } from '#shared/wire/error-codes.ts'
 import type { Bottle, Check, Finding, Part } from '../bottle.ts'
 import type { Desk, Desks } from '../checks/desks.ts'
 import { comparePictures } from '../checks/pictures.ts'
+import { comparePinLocks } from '../checks/pin-locks.ts'
 import { readAround } from '../checks/reading.ts'
 import type { Frame } from '../model/picture.ts'
 import {
@@ -61,7 +62,7 @@ export class People implements Part, Desks {
       },
     })
     this.checks = [
-      check(30, 'pin_locked is open while a PIN is locked on all tablets', () => this.#compareLocks()),
+      check(30, 'pin_locked is open while a PIN is locked on all tablets', () => comparePinLocks(this, this.#pins)),
       check(33, 'the picture of a tablet by frames alone is what the API shows', () => comparePictures(this)),
       check(34, 'a person acts until ten idle minutes, the end, or a change of the person', () => undefined),
       check(35, 'wrong PINs are counted over restarts, and lock as stated', () => undefined),
@@ -507,29 +508,6 @@ export class People implements Part, Desks {
         forbid(`an alert ${kind}`)
     if ((frame.type === 'recall' || frame.site?.pack !== undefined) && !may(({ role }) => role !== 'user'))
       forbid('the data of staff')
-  }
-
-  async #compareLocks(): Promise<void> {
-    const answer = await this.bottle.ask('GET', '/alerts?kind=pin_locked&limit=200')
-    const { nowMs } = this.bottle.time
-    if (answer === null || nowMs - this.bottle.life.startedAtMs < 5_000) return
-    for (const [person, truth] of this.#pins) {
-      const own = answer.body.alerts.filter(({ details }: Frame) => details.user_id === person.userId)
-      const isUnsure = Math.min(nowMs, truth.countedAtMs) < truth.unsureUntilMs
-      truth.countedAtMs = nowMs
-      if (isUnsure) {
-        truth.locks = own.length
-        continue
-      }
-      const open = own.filter((alert: Frame) => alert.closed_at === null).length
-      const { sinceMs, firstEndMs, lastEndMs } = truth.lock
-      const mustBeOpen = nowMs > sinceMs + 5_000 && nowMs < firstEndMs - 5_000
-      const mayBeOpen = nowMs < lastEndMs + 5_000
-      if (mustBeOpen ? open !== 1 : mayBeOpen ? open > 1 : open > 0)
-        this.found(30, person, `${open} alerts pin_locked are open`, mustBeOpen ? '1' : 'none')
-      if (own.length !== truth.locks && nowMs > sinceMs + 5_000)
-        this.found(30, person, `${own.length} alerts pin_locked`, `${truth.locks}`)
-    }
   }
 }
 
