@@ -22,7 +22,6 @@ export interface Move {
 /** Readings of a device that changed its state, in order; at least one. */
 export interface ReportedRun {
   readonly hardwareId: string
-  /** Possibly computed on access, so read it only if needed. */
   readonly moves: readonly Move[]
   readonly updatedAtMs: number
   readonly lastRespondedAtMs: number

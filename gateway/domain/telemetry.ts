@@ -153,20 +153,11 @@ function isAbsent(value: unknown): value is undefined | null {
 
 /** Parses the usable keys of one reading; undefined if none is usable. */
 export function parseSample(raw: Record<string, unknown>, atMs: number, onDrop: OnDrop): Sample | undefined {
-  const sample = emptySample(atMs)
-  return readSampleInto(sample, raw, onDrop) > 0 ? sample : undefined
-}
-
-export function emptySample(atMs: number): Sample {
   const { NaN: absent } = Number
-  return { atMs, lat: absent, long: absent, speedKmh: absent, voltageV: absent, values: {} }
-}
-
-/** Parses a reading into a sample with nothing but a time; existing `values` stay. Returns the number of keys taken. */
-export function readSampleInto(sample: Sample, raw: Record<string, unknown>, onDrop: OnDrop): number {
-  const { values } = sample
+  const values: Record<string, Scalar> = {}
+  const sample: Sample = { atMs, lat: absent, long: absent, speedKmh: absent, voltageV: absent, values }
   let others = 0
-  let count = 0
+  let isUsable = false
   for (const key in raw) {
     const value = raw[key]
     if (value === null || ENVELOPE_KEYS.has(key)) continue
@@ -199,9 +190,9 @@ export function readSampleInto(sample: Sample, raw: Record<string, unknown>, onD
         others++
       }
     }
-    count++
+    isUsable = true
   }
-  return takePosition(raw, sample, onDrop) ? count + 2 : count
+  return takePosition(raw, sample, onDrop) || isUsable ? sample : undefined
 }
 
 function takePosition(raw: JsonObject, sample: Sample, onDrop: OnDrop): boolean {

@@ -1,4 +1,5 @@
 import { newestEventMs } from '#domain/latest-state.ts'
+import type { Sample } from '#domain/telemetry.ts'
 import type { Move } from '#gateway/events.ts'
 import { fromE7, fromMilli } from '#shared/geo.ts'
 import { isNewer } from '#shared/time.ts'
@@ -12,16 +13,15 @@ import { detectCrossing } from './zone-crossings.ts'
 
 /**
  * Applies the readings of a message batch to a next state, one after the other, and records in the batch what will be
- * published. Usually every reading is new as a whole and none has to be parsed again.
+ * published. Usually every reading is new as a whole.
  */
 export function applyBatch(draft: ReportedState, run: MessageBatch, watched: WatchedSet | null): void {
   const { device, receivedAtMs, latestMs } = run
   const { numbers } = run
-  if (isAllNews(draft, run, numbers)) {
-    run.moves = null
-    run.late = []
-    Object.assign(draft.state.values, run.values)
-    for (const key in run.values) draft.state.atMs[key] = run.newestMs
+  const last = run.samples.at(-1)
+  if (last !== undefined && isAllNews(draft, run, last)) {
+    Object.assign(draft.state.values, last.values)
+    for (const key in last.values) draft.state.atMs[key] = last.atMs
     moveRecordsOn(draft, run, numbers)
   } else moveOnOneByOne(draft, run)
   const seen = detectCrossing(draft.watch, watched, device, watched === null ? [] : fixesOf(numbers), latestMs)
@@ -33,21 +33,23 @@ export function applyBatch(draft: ReportedState, run: MessageBatch, watched: Wat
 }
 
 /** True if every reading updates all of its values, all known before, so that the last one determines the state. */
-function isAllNews({ state }: ReportedState, run: MessageBatch, numbers: Float64Array): boolean {
-  if ((numbers[1] ?? 0) <= newestEventMs(state)) return false
-  let keys = 0
-  for (const key in run.values) {
-    if (!Object.hasOwn(state.atMs, key)) return false
-    keys++
-  }
-  return run.isUniform(keys)
+function isAllNews({ state }: ReportedState, { samples, isInOrder }: MessageBatch, last: Sample): boolean {
+  if (!isInOrder || (samples[0]?.atMs ?? 0) <= newestEventMs(state)) return false
+  for (const key in last.values) if (!Object.hasOwn(state.atMs, key)) return false
+  return samples.every(({ values }) => hasSameKeys(values, last.values))
+}
+
+function hasSameKeys(one: object, other: object): boolean {
+  for (const key in one) if (!Object.hasOwn(other, key)) return false
+  for (const key in other) if (!Object.hasOwn(one, key)) return false
+  return true
 }
 
 function moveOnOneByOne(draft: ReportedState, run: MessageBatch): void {
   const moves: Move[] = []
   const late: number[] = []
-  for (let place = 0; place < run.rows; place++) {
-    const moved = applySamples(draft, [run.sampleAt(place)], run.receivedAtMs, run.latestMs)
+  for (const [place, sample] of run.samples.entries()) {
+    const moved = applySamples(draft, [sample], run.receivedAtMs, run.latestMs)
     moves.push(...moved.moves)
     if (moved.late.length > 0) late.push(place)
   }

@@ -2,7 +2,7 @@ import type { TelemetryRun } from '#domain/broker-port.ts'
 import { receiveTimeMs } from '#domain/event-time.ts'
 import { packSample } from '#domain/latest-state.ts'
 import type { RecentMessage } from '#domain/recent-messages.ts'
-import type { Sample, Scalar } from '#domain/telemetry.ts'
+import type { Sample } from '#domain/telemetry.ts'
 import type { Move, ReportedRun } from '#gateway/events.ts'
 import type { GeofenceEventRow } from '#store/tables/geofence-events.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
@@ -37,8 +37,7 @@ const NOTHING: readonly never[] = []
 
 /**
  * Messages of one device, each with one plain reading, on the fast path: parsed in place, in order, from bytes received
- * together. Numbers go straight into columns; other values stay in the bytes and are parsed again by the few callers
- * that need them, so that a message leaves nothing to keep, copy and collect.
+ * together. Their numbers also go into columns, which the store takes as they are.
  */
 export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
   readonly device: Device
@@ -48,8 +47,8 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
   readonly sessionChanges = NOTHING
   rows = 0
   newestMs = 0
-  /** Values of the last message, if all have the same keys. */
-  readonly values: Record<string, Scalar> = {}
+  /** Reading of each message. */
+  readonly samples: Sample[] = []
   /** Indexes of messages that only go to history; set by `encode`, like the zone crossings. */
   late: readonly number[] = NOTHING
   crossings: readonly GeofenceEventRow[] = NOTHING
@@ -62,10 +61,10 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
   readonly #firstRow: number
   readonly #onEnd: (run: MessageBatch) => void
   readonly #reader: FastParser
-  /** True if each message is later than the one before it and has the same number of values. */
-  #isUniform = true
-  #valueCount = 0
-  #moves: readonly Move[] | null = null
+  /** Changes of the state; all readings, unless `encode` set others. */
+  moves: readonly Move[] = this.samples
+  /** True if each message is known to be later than the one before it. */
+  isInOrder = true
 
   constructor(source: BatchSource, { columns, reader, receivedAtMs, latestMs, onEnd }: RunStart) {
     this.#source = source
@@ -87,14 +86,12 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
     const { device, receivedAtMs, latestMs } = this
     const row = this.#firstRow + this.rows
     if (!this.#columns.hasRoom(row)) return false
-    const { sample } = this.#reader
-    sample.values = this.values
-    const count = this.#reader.read(this.#source.bytes, from, to, receivedAtMs, latestMs)
-    if (this.rows === 0) this.#valueCount = count
-    if (count !== this.#valueCount || sample.atMs <= this.newestMs) this.#isUniform = false
-    if (count === 0) return false
+    const sample = this.#reader.read(this.#source.bytes, from, to, receivedAtMs, latestMs)
+    if (sample === undefined) return false
+    if (sample.atMs <= this.newestMs) this.isInOrder = false
     this.#columns.set(row, from, to)
     packSample(this.#columns.numbers, row * SAMPLE_NUMBERS, device.row.deviceId, sample)
+    this.samples.push(sample)
     this.newestMs = Math.max(this.newestMs, sample.atMs)
     this.rows++
     device.newestReceiveMs = receiveTimeMs(receivedAtMs, device.newestReceiveMs, latestMs)
@@ -132,17 +129,6 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
     return this.#columns.to(this.#firstRow + place)
   }
 
-  /** Parses a message again, with all its values. */
-  sampleAt(place: number): Sample {
-    const { sample } = this.#reader
-    sample.values = {}
-    const from = this.startOf(place)
-    const { bytes } = this.#source
-    const count = this.#reader.read(bytes, from, this.endOf(place), this.receivedAtMs, this.latestMs)
-    if (count === 0) throw new Error('an accepted reading cannot be parsed again')
-    return { ...sample }
-  }
-
   /** Numbers of all messages, as in `AppendBatch.samples`. */
   get numbers(): Float64Array {
     const { numbers } = this.#columns
@@ -161,31 +147,6 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
     return this.receivedAtMs
   }
 
-  /** True if each message is known to be later than the one before it. */
-  get isInOrder(): boolean {
-    return this.#isUniform
-  }
-
-  /** True if each message is later than the one before it and all have the same keys, `keys` in number. */
-  isUniform(keys: number): boolean {
-    return this.#isUniform && keys === this.#valueCount
-  }
-
-  /** Changes of the state; all values of each message, unless `encode` set others. */
-  get moves(): readonly Move[] {
-    this.#moves ??= Array.from({ length: this.rows }, (_, place) => this.sampleAt(place))
-    return this.#moves
-  }
-
-  set moves(moves: readonly Move[] | null) {
-    this.#moves = moves
-  }
-
-  /** True if `moves` is not empty; does not compute it. */
-  get hasMoved(): boolean {
-    return this.#moves === null || this.#moves.length > 0
-  }
-
   onStored(from = 0, count = this.rows): void {
     if (this.device.isRegistered) this.#source.onStored(from, count)
     else this.#source.onRefused('device_removed', count)
@@ -198,7 +159,7 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
   /** Returns its messages as the full parser would have built them. */
   split(): UplinkMessage[] {
     const { device, connection, receivedAtMs, latestMs } = this
-    return Array.from({ length: this.rows }, (_, place) => ({
+    return this.samples.map((sample, place) => ({
       device,
       connection,
       receivedAtMs,
@@ -217,7 +178,7 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
       stored: null,
       noted: this.#noted[place - this.rows + this.#noted.length],
       content: {
-        samples: [this.sampleAt(place)],
+        samples: [sample],
         lockEvents: NOTHING,
         status: null,
         commandAck: null,

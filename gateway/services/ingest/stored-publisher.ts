@@ -54,7 +54,7 @@ export class StoredPublisher {
     }
     const { device, isInOrder, latestMs } = run
     events.emit('sampled', { device, numbers, recorded: numbers, isInOrder, latestMs })
-    if (run.hasMoved) events.emit('reported', run)
+    if (run.moves.length > 0) events.emit('reported', run)
     for (const i of run.late) {
       if (stored[i] === 0) continue
       const atMs = numbers[i * SAMPLE_NUMBERS + 1] ?? 0
