@@ -17,9 +17,20 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 86_400_000
 
-/** Formats a time as ISO 8601 in UTC with milliseconds: the only form of a time in JSON. */
+/** Last formatted second, since 1970, and its text: times of the present are many in a second. */
+let lastSecond = Number.NaN
+let lastText = ''
+
+/** Formats a time as ISO 8601 in UTC with milliseconds: the only form of a time in JSON. Throws for an invalid one. */
 export function toIso(atMs: number): string {
-  return new Date(atMs).toISOString()
+  const wholeMs = Math.trunc(atMs)
+  const second = Math.floor(wholeMs / 1000)
+  if (second !== lastSecond) {
+    lastText = new Date(second * 1000).toISOString().slice(0, -'000Z'.length)
+    lastSecond = second
+  }
+  const ms = wholeMs - second * 1000
+  return `${lastText}${ms < 10 ? '00' : ms < 100 ? '0' : ''}${ms}Z`
 }
 
 export function isoOrNull(atMs: number | null): string | null {

@@ -1,4 +1,5 @@
 import { canSee } from '#domain/access.ts'
+import { Fifo } from '#shared/budgets/fifo.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
@@ -63,7 +64,7 @@ export class FanOut {
   sentFrames = 0
   readonly #deps: FanOutDeps
   readonly #limits: Limits
-  readonly #news: News[] = []
+  readonly #news = new Fifo<News>()
   /** Number of events whose messages are all queued. */
   #queuedEvents = 0
   /** True if events wait for which no write has begun. */
@@ -152,9 +153,9 @@ export class FanOut {
 
   /** Processes the next message of the oldest event, or removes the event if it has no more. */
   #queueNext(): void {
-    const news = this.#news[0]
+    const news = this.#news.peek()
     if (news !== undefined && !this.#isQueued(news)) return
-    this.#news.shift()
+    this.#news.take()
     this.#queuedEvents++
   }
 
