@@ -44,12 +44,15 @@ export async function comparePictures(people: Desks): Promise<void> {
     for (const { command_id: id } of commands.body.commands) now.untimed.add(id)
   earlier.set(people, now)
   const timed = commands.body.commands.filter(({ command_id: id }: Frame) => !now.untimed.has(id))
+  // a clock that is set back makes later frames earlier
+  const isInOrder = !bottle.wasClockWrong(before?.atMs ?? now.atMs)
+  for (const desk of desks)
+    for (const fault of desk.tablet.picture.faults.splice(0)) if (isInOrder) people.found(33, desk, fault, 'later ones')
   for (const desk of desks) {
     // a kill may come between two comparisons
     if (!bottle.life.isRunning) return
     const { tablet, rights } = desk
     const { picture } = tablet
-    for (const fault of picture.faults.splice(0)) people.found(33, desk, fault, 'later ones')
     const { nowMs } = bottle.time
     const calmMs = Math.max(tablet.disturbedAtMs, bottle.life.startedAtMs, tablet.switchedOnAtMs)
     if (tablet.knownSinceMs === null) {
@@ -61,7 +64,8 @@ export async function comparePictures(people: Desks): Promise<void> {
     const isCounted = before !== undefined && picture.countedFromMs === before.atMs
     if (isSame && isCounted && (tablet.knownSinceMs ?? nowMs) <= before.atMs)
       compareCounts(people, desk, before, now, listed.body.events)
-    picture.countAgain(bottle.time.nowMs === now.atMs ? now.atMs : null)
+    // frames on the way belong to the time before
+    picture.countAgain(isSame && bottle.time.nowMs === now.atMs ? now.atMs : null)
   }
 }
 

@@ -2,6 +2,7 @@ import type { randomFillSync } from 'node:crypto'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { Transform, type TransformCallback } from 'node:stream'
 import type { Random } from '#shared/random.ts'
+import { running } from './virtual-time.ts'
 
 const require = createRequire(import.meta.url)
 const fs = require('node:fs')
@@ -128,12 +129,14 @@ class WholeTransform extends Transform {
   }
 }
 
-/** The part of `FileHandle` that the product uses. */
+/** The part of `FileHandle` that the product uses; the death of its program closes it. */
 class OpenFile {
   readonly fd: number
+  readonly #forget: (() => void) | undefined
 
   constructor(fd: number) {
     this.fd = fd
+    this.#forget = running.getStore()?.onDeath(() => fs.closeSync(fd))
   }
 
   read(...given: [Buffer, number, number, number | null]) {
@@ -169,6 +172,7 @@ class OpenFile {
   }
 
   close() {
+    this.#forget?.()
     return inTurn(() => fs.closeSync(this.fd))
   }
 
