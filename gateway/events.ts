@@ -145,9 +145,14 @@ export interface GatewayEvents {
 
 type Listener<Name extends keyof GatewayEvents> = (event: GatewayEvents[Name]) => void
 
-/** Dispatches in-process events. A listener that throws is logged, and affects neither the sender nor others. */
+/**
+ * Dispatches in-process events. A listener that throws affects neither the sender nor others: the first failure for a
+ * reason is logged, and that it succeeded again.
+ */
 export class Events {
   readonly #listeners: { [Name in keyof GatewayEvents]?: Listener<Name>[] } = {}
+  /** Reason and number of the last failures of listeners that failed. */
+  readonly #failing = new Map<unknown, { reason: string; failures: number }>()
   readonly #log: Log
 
   constructor(log: Log) {
@@ -164,9 +169,23 @@ export class Events {
     for (const listener of this.#listeners[name] ?? []) {
       try {
         listener(event)
+        if (this.#failing.size > 0) this.#succeeded(name, listener)
       } catch (error) {
-        this.#log.error({ event: name, reason: describeError(error) }, 'an event listener failed')
+        this.#failed(name, listener, describeError(error))
       }
     }
+  }
+
+  #failed(event: string, listener: unknown, reason: string): void {
+    const before = this.#failing.get(listener)
+    if (before?.reason !== reason) this.#log.error({ event, reason }, 'an event listener failed')
+    this.#failing.set(listener, { reason, failures: (before?.failures ?? 0) + 1 })
+  }
+
+  #succeeded(event: string, listener: unknown): void {
+    const before = this.#failing.get(listener)
+    if (before === undefined) return
+    this.#failing.delete(listener)
+    this.#log.info({ event, failures: before.failures }, 'an event listener succeeded again')
   }
 }
