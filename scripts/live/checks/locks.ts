@@ -6,6 +6,8 @@ import { isSettled } from './devices.ts'
 const MINUTE_MS = 60_000
 const AUTO_LOCK_MS = 10 * MINUTE_MS
 const LATE_MS = 2 * MINUTE_MS
+/** Longest life of a command. */
+const COMMAND_MS = 2 * MINUTE_MS
 
 function seconds(ms: number): string {
   return `${Math.round(ms / 1000)} s`
@@ -23,7 +25,8 @@ const early: Check = {
       for (const { id, atMs, unlockedForMs, stillForMs, wasLocked } of ownLocks.splice(0)) {
         const { minute } = toLocal(atMs)
         const isClosing = minute >= CLOSES_MINUTE && minute <= CLOSES_MINUTE + 60
-        if (isClosing || bottle.commandIds.has(id)) continue
+        const mayBeOfStaff = bottle.commandIds.has(id) || atMs - cart.unansweredMs < COMMAND_MS
+        if (isClosing || mayBeOfStaff) continue
         const isEarly = Math.min(unlockedForMs, stillForMs) < AUTO_LOCK_MS - 10_000
         if (isEarly || wasLocked)
           found.push({

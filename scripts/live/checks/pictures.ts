@@ -59,7 +59,7 @@ export async function comparePictures(people: Desks): Promise<void> {
       if (rights.hasSession && nowMs - calmMs > BACK_MS) people.found(33, desk, 'not connected', 'connected')
       continue
     }
-    const isSure = tablet.disturbedAtMs <= nowMs && rights.possibleAt(nowMs).length === 1
+    const isSure = tablet.disturbedAtMs <= nowMs && !rights.isUnsure && rights.possibleAt(nowMs).length === 1
     const isSame = isSure && (await compare(people, desk, timed))
     const isCounted = before !== undefined && picture.countedFromMs === before.atMs
     if (isSame && isCounted && (tablet.knownSinceMs ?? nowMs) <= before.atMs)

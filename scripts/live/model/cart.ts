@@ -97,6 +97,8 @@ export class LiveCart {
   readonly receipts: CommandReceipt[] = []
   /** Locks by command, with the state before. */
   readonly ownLocks: { id: string; atMs: number; unlockedForMs: number; stillForMs: number; wasLocked: boolean }[] = []
+  /** Time of the last command of staff whose response was lost: it may reach the cart. */
+  unansweredMs = Number.NEGATIVE_INFINITY
   /** Ends of the lives of the commands that turned the lock. */
   readonly carriedOut = new Map<string, number>()
   /** Times at which the gateway had the final response to a command. */
@@ -190,6 +192,7 @@ export class LiveCart {
   sleep(): void {
     if (!this.isAwake || this.journeys.isUnderWay(this.#options.now())) return
     this.isAwake = false
+    this.linkChangedAtMs = this.#options.now()
     this.#publish('st', '{"online":false,"r":"sleep"}', true)
     clearTimeout(this.#timer)
     setTimeout(() => {

@@ -62,6 +62,7 @@ export class Keys implements Part {
     const { command } = entry
     const atMs = time.nowMs
     const answer = await this.#ask(starter, 'POST', `/devices/${cart.hardwareId}/commands`, { command })
+    if (answer === null) cart.unansweredMs = atMs
     if (answer?.status !== 202) return
     commands.push({ id: answer.body.command_id, cart, command, atMs })
     commandIds.add(answer.body.command_id)
