@@ -281,7 +281,10 @@ export class Replication {
     if (here?.status !== 200 || there?.status !== 200 || !life.isRunning) return []
     const found: Finding[] = []
     for (const cart of carts) {
-      if (!isSettled(this.#bottle, cart, FRESH_MS) || (cart.last?.atMs ?? time.nowMs) > time.nowMs - FRESH_MS) continue
+      // it has announced its sleep, and will disconnect
+      const fallsAsleep = cart.isConnected && !cart.isAwake
+      if (fallsAsleep || !isSettled(this.#bottle, cart, FRESH_MS)) continue
+      if ((cart.last?.atMs ?? time.nowMs) > time.nowMs - FRESH_MS) continue
       const [own, its] = [here, there].map(({ body }) => {
         const device = body.devices.find((one: { hardware_id: string }) => one.hardware_id === cart.hardwareId)
         return JSON.stringify([device?.is_online, device?.attributes])

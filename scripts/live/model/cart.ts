@@ -192,7 +192,6 @@ export class LiveCart {
   sleep(): void {
     if (!this.isAwake || this.journeys.isUnderWay(this.#options.now())) return
     this.isAwake = false
-    this.linkChangedAtMs = this.#options.now()
     this.#publish('st', '{"online":false,"r":"sleep"}', true)
     clearTimeout(this.#timer)
     setTimeout(() => {

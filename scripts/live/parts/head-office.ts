@@ -17,6 +17,8 @@ const REFUSED_MS = MINUTE_MS
 const CUT_MS = 150_000
 const BACK_MS = RETRY_S * 1_000 + MINUTE_MS
 const DRAINED_MS = 20 * MINUTE_MS
+/** Longest time until a row is sent while the hub responds. */
+const FRESH_MS = 30_000
 const SOLID_MS = 3 * MINUTE_MS
 /** Times after which the alert is due, from the documentation of alerts. */
 const ALERT_MS = 60 * MINUTE_MS
@@ -369,9 +371,11 @@ class HeadOffice implements Part {
     else if (isReachable && stableMs >= BACK_MS) expected = [...WELL, ...forked]
     else if (!isReachable && !this.#isMoved && stableMs >= (this.#cuts.size > 0 ? CUT_MS : REFUSED_MS))
       expected = NO_CONTACT
-    // rows that came this second are a backlog, for this second
-    if (state === 'in_sync' || stableMs < DRAINED_MS || nowMs - this.#restoredAtMs < 2 * DRAINED_MS)
-      this.#inSyncMs = nowMs
+    // rows of the last seconds are a backlog, for these seconds
+    const isFresh = ({ oldest_at: oldestAt }: { oldest_at: string | null }) =>
+      oldestAt === null || Date.parse(oldestAt) > nowMs - FRESH_MS
+    const isInSync = state === 'in_sync' || (state === 'draining' && details.streams.every(isFresh))
+    if (isInSync || stableMs < DRAINED_MS || nowMs - this.#restoredAtMs < 2 * DRAINED_MS) this.#inSyncMs = nowMs
     else if (isReachable && nowMs - this.#inSyncMs > DRAINED_MS) expected = ['in_sync']
     if (!expected.includes(state))
       wrong(`${state} for ${stableMs / 1000} s ${isReachable ? 'in' : 'out of'} reach`, expected.join(' or '))
