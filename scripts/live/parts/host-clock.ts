@@ -13,7 +13,7 @@ const NETWORK_MS = 40 * MINUTE_MS
 /** Lines that a wrong clock explains. */
 const EXPLAINED = [
   /clock fault detected|clock was set|retention paused/,
-  /certificate renewal failed/,
+  /certificate renewal failed|the certificate (has expired|is not valid yet|expires soon)/,
   /the clocks of this gateway and the hub differ/,
 ]
 
