@@ -139,7 +139,7 @@ export class Wishes {
       if (answer?.status !== 200) return []
       shown.set(intentId, answer.body.status)
     }
-    if (!life.isRunning) return []
+    if (!life.isRunning || life.disk.isFailing) return []
     const { nowMs } = time
     const { isReachable, stableMs } = this.#office
     const settledMs = isReachable ? stableMs - 30_000 : 0
