@@ -1,36 +1,32 @@
 import { defineTexts } from './texts.ts'
 
-/** Purpose of each screen of the rail, in one sentence; screens below More have their own. */
+/** Help for the screens of the rail, in one or two sentences; pages of More have their own. */
 export const helpTexts = defineTexts({
   en: {
     help: 'Help',
     more: 'Read more',
     close: 'Close',
     screens: {
-      map: 'Every cart where it is now, and at the side what needs somebody: touch a cart to lock, unlock or find it.',
-      fleet: 'All carts as a list, what matters first, and which ones to give out in the morning.',
+      map: 'Where every cart is now, and what needs attention. Tap a cart to lock, unlock or find it.',
+      fleet: 'All carts, most urgent first, and which to hand out in the morning.',
       evening:
-        'Who is in and locked, in and open, still out or not charging; one button locks what stands open in the barn.',
-      alerts: 'What somebody is to look at, open ones first; who acknowledges one silences it on all tablets.',
-      barn: 'Where the barn is: carts inside this circle are in, and only those are locked together.',
+        'Which carts are in and locked, in and unlocked, still out or not charging. One button locks all in the barn.',
+      alerts: 'Open alerts first. Acknowledging an alert silences it on every tablet.',
+      barn: 'Where the barn is. Carts in this circle are in; only these can be locked all at once.',
     },
   },
   de: {
     help: 'Hilfe',
-    more: 'Mehr lesen (auf Englisch)',
+    more: 'Mehr (auf Englisch)',
     close: 'Schließen',
     screens: {
-      map:
-        'Jedes Cart, wo es jetzt ist, und an der Seite, was jemanden braucht: ein Cart antippen, um es zu sperren, ' +
-        'zu öffnen oder zu finden.',
-      fleet: 'Alle Carts als Liste, das Wichtige zuerst, und welche man am Morgen ausgibt.',
+      map: 'Wo jedes Cart jetzt ist und was zu erledigen ist. Ein Cart antippen zum Sperren, Entsperren oder Finden.',
+      fleet: 'Alle Carts, dringendste zuerst, und welche am Morgen auszugeben sind.',
       evening:
-        'Wer drinnen und gesperrt ist, drinnen und offen, noch draußen oder nicht am Laden; ein Knopf sperrt, ' +
-        'was in der Halle offen steht.',
-      alerts:
-        'Was jemand ansehen soll, Offenes zuerst; wer einen Alarm bestätigt, bringt ihn auf allen Tablets zum ' +
-        'Schweigen.',
-      barn: 'Wo die Halle ist: Carts in diesem Kreis sind drinnen, und nur diese werden zusammen gesperrt.',
+        'Welche Carts drinnen und gesperrt, entsperrt, noch draußen oder nicht am Laden sind. Ein Knopf sperrt alle ' +
+        'in der Halle.',
+      alerts: 'Offene Alarme zuerst. Bestätigen schaltet einen Alarm auf allen Tablets stumm.',
+      barn: 'Wo die Halle ist. Carts in diesem Kreis sind drinnen; nur diese lassen sich gemeinsam sperren.',
     },
   },
 })

@@ -1,21 +1,21 @@
 import { defineTexts } from './texts.ts'
 
-/** All carts in. */
+/** Recall of all carts. */
 export const recallTexts = defineTexts({
   en: {
     allIn: 'All carts in',
     ask: 'Call all carts in?',
-    goesTo: 'Every screen shows this until it is over.',
+    goesTo: 'Shown on every screen until the recall ends.',
     text: 'Text',
     send: 'Send',
-    askOver: (carts: number) => `Tell ${carts === 1 ? 'the cart' : `${carts} carts`} that they may play on?`,
-    again: 'Call them in again',
+    askOver: (carts: number) => `End the recall and notify ${carts === 1 ? 'the cart' : `${carts} carts`}?`,
+    again: 'Recall again',
     bar: (out: number) => `${out} still out`,
     barDone: 'All carts are in',
     barConfirmed: (confirmed: number, screens: number) => `${confirmed} of ${screens} confirmed`,
     startedBy: (who: string, time: string) => `${who}, ${time}`,
-    over: 'It is over',
-    isOver: 'The carts are not called in.',
+    over: 'End recall',
+    isOver: 'No recall in progress.',
     stillOut: 'Still out',
     inBarn: 'In',
     screens: {
@@ -28,20 +28,17 @@ export const recallTexts = defineTexts({
   de: {
     allIn: 'Alle Carts zurück',
     ask: 'Alle Carts zurückrufen?',
-    goesTo: 'Jeder Bildschirm zeigt das, bis es vorbei ist.',
+    goesTo: 'Erscheint bis zum Ende des Rückrufs auf jedem Bildschirm.',
     text: 'Text',
     send: 'Senden',
-    askOver: (carts: number) =>
-      carts === 1
-        ? 'Dem Cart mitteilen, dass weitergespielt werden darf?'
-        : `${carts} Carts mitteilen, dass weitergespielt werden darf?`,
-    again: 'Noch einmal zurückrufen',
+    askOver: (carts: number) => `Rückruf beenden und ${carts === 1 ? 'das Cart' : `${carts} Carts`} benachrichtigen?`,
+    again: 'Erneut zurückrufen',
     bar: (out: number) => `${out} noch draußen`,
     barDone: 'Alle Carts sind zurück',
     barConfirmed: (confirmed: number, screens: number) => `${confirmed} von ${screens} bestätigt`,
     startedBy: (who: string, time: string) => `${who}, ${time}`,
-    over: 'Es ist vorbei',
-    isOver: 'Die Carts sind nicht zurückgerufen.',
+    over: 'Rückruf beenden',
+    isOver: 'Kein laufender Rückruf.',
     stillOut: 'Noch draußen',
     inBarn: 'Zurück',
     screens: {

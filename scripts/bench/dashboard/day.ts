@@ -101,7 +101,7 @@ async function openDay(page: Page, { cart, date }: Made): Promise<void> {
 
 /** Opens the replay, then an hour that has not been loaded yet; returns the seconds until that is shown. */
 async function openMinute(page: Page, { fleetMs }: Made, hourMs: number): Promise<number> {
-  const slider = page.getByRole('slider', { name: 'Time of day' })
+  const slider = page.getByRole('slider', { name: 'Time' })
   await goTo(page, `replay/${toIso(fleetMs).slice(0, 10)}`)
   await slider.waitFor(WAIT)
   return secondsOf(async () => {

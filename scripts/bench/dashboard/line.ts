@@ -28,7 +28,7 @@ export const line = measurement({
     const { page } = await dashboard.openPage()
     await page.goto(dashboard.appUrl)
     await show(page, 'Map')
-    const banner = page.getByRole('status').filter({ hasText: 'No contact' })
+    const banner = page.getByRole('status').filter({ hasText: 'No connection for' })
     const untilLost = () => banner.waitFor({ timeout: LIMIT_MS })
     const untilLive = () => banner.waitFor({ state: 'detached', timeout: LIMIT_MS })
     const untilTablets = async () => {

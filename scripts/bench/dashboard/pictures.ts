@@ -26,7 +26,7 @@ const SOON = { silent_after_s: 60, rest_after_s: 20 }
 /** Time for fonts, tiles and elements that slide into place. */
 const SETTLE_MS = 2_000
 /** True unless the page shows one of its waiting texts; a report of a week takes a while on a busy machine. */
-const IS_THERE = '!/Adding up|Loading|Zählt zusammen|Wird geladen/.test(document.body.innerText)'
+const IS_THERE = '!/Calculating|Loading|Wird berechnet|Wird geladen/.test(document.body.innerText)'
 const ANSWER_MS = 30_000
 const CHECK_EVERY_MS = 200
 

@@ -38,13 +38,13 @@ stage.test('locking 34 carts together excludes the one that drives off', async (
   const last = carts.at(-1)
   assert.ok(last)
   await open('/app/#/evening')
-  await page.locator('dl > div', { hasText: 'in the barn, open' }).getByText(String(CARTS)).waitFor()
+  await page.locator('dl > div', { hasText: 'in barn, unlocked' }).getByText(String(CARTS)).waitFor()
   await page.route('**/carts/lock', async (route) => {
     // between the tap and the gateway
     await last.drives('fairway')
     await route.continue()
   })
-  await page.getByRole('button', { name: 'Lock what is open' }).click()
+  await page.getByRole('button', { name: 'Lock all in barn' }).click()
   // depending on timing it may or may not be among the carts to lock
   await page
     .getByRole('status')
@@ -103,9 +103,9 @@ for (const [how, script] of [
     await page.getByLabel('Language').selectOption('de')
     await page.getByRole('heading', { name: 'Mehr' }).waitFor()
     await page.getByRole('link', { name: 'Karte' }).click()
-    await page.getByRole('heading', { name: 'Braucht dich' }).waitFor()
+    await page.getByRole('heading', { name: 'Zu erledigen' }).waitFor()
     await page.reload()
-    await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+    await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
   })
 }
 
@@ -117,7 +117,7 @@ stage.test('a browser without WebGL draws the carts', async ({ page, open }) => 
     }
   }`)
   await open('/app/#/map')
-  await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+  await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
   await eventually(async () => (await paintedPixels(page)) > 0, 'carts are drawn', 20_000)
 })
 
@@ -136,10 +136,10 @@ stage.test(
     await first.drives('fairway')
     await course.becomes('1', ({ state }) => state === 'out', 'out')
     await page.clock.fastForward('10:00:00')
-    await page.getByRole('status').getByText('No contact for 10 h').waitFor()
+    await page.getByRole('status').getByText('No connection for 10 h').waitFor()
     link.restore()
     await page.evaluate(`dispatchEvent(new Event('pageshow'))`)
-    await page.getByRole('status').getByText('No contact').waitFor({ state: 'detached', timeout: 5_000 })
+    await page.getByRole('status').getByText('No connection for').waitFor({ state: 'detached', timeout: 5_000 })
     await card.getByText('Hole 1').first().waitFor()
   },
 )

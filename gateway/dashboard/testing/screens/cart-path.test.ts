@@ -48,16 +48,16 @@ stage.eachSetup('one tap on a hole keeps carts on its path, another ends it', as
   await open('/app/#/more/cart-path')
   const hole = (number: number, word: string) =>
     page.getByRole('button', { name: new RegExp(`^Hole ${number} ${word}`) })
-  await hole(1, 'Free').click()
+  await hole(1, 'Open').click()
   await hole(1, 'Path only').waitFor()
-  await hole(12, 'Free').click()
+  await hole(12, 'Open').click()
   await hole(12, 'Path only').waitFor()
   await page
-    .getByText('Nobody so far.')
+    .getByText('None so far.')
     .or(page.getByRole('link', { name: 'Track of cart 7' }).first())
     .waitFor()
   await page
-    .getByText(/\d of 2 carts have it|All 2 carts have it/)
+    .getByText(/Received by \d of 2 carts|Received by all 2 carts/)
     .first()
     .waitFor()
   await audit()
@@ -66,11 +66,11 @@ stage.eachSetup('one tap on a hole keeps carts on its path, another ends it', as
   await page.getByRole('link', { name: 'Map', exact: true }).click()
   await page.getByRole('link', { name: 'Cart path only: 1, 12' }).click()
   await hole(1, 'Path only').click()
-  await hole(1, 'Free').waitFor()
+  await hole(1, 'Open').waitFor()
   await page.getByRole('button', { name: 'All holes', exact: true }).click()
   await hole(2, 'Path only').waitFor()
-  await page.getByRole('button', { name: 'End it on all holes' }).click()
-  await hole(2, 'Free').waitFor()
+  await page.getByRole('button', { name: 'Lift on all holes' }).click()
+  await hole(2, 'Open').waitFor()
   const { body } = await gateway.request('GET', '/zones')
   assert.ok(
     !body.features.some(
@@ -84,7 +84,7 @@ stage.test('carts on the fairway are listed with the time and duration', async (
   const { page, open, course, gateway } = scene
   await endAll(scene)
   await open('/app/#/more/cart-path')
-  await page.getByRole('button', { name: /^Hole 1 Free/ }).click()
+  await page.getByRole('button', { name: /^Hole 1 Open/ }).click()
   await page.getByRole('button', { name: /^Hole 1 Path only/ }).waitFor()
   const cart = await course.cart('9')
   await cart.drives('fairway')
@@ -101,7 +101,7 @@ stage.test('carts on the fairway are listed with the time and duration', async (
     `/app/#/more/${encodeURIComponent(dayPath('9', new Date(moment).toISOString().slice(0, 10), moment))}`,
     null,
   )
-  const slider = page.getByRole('slider', { name: 'Time of day' })
+  const slider = page.getByRole('slider', { name: 'Time' })
   await slider.waitFor()
   assert.equal(await slider.getAttribute('aria-valuetext'), new Date(moment).toISOString().slice(11, 19))
 })
@@ -110,18 +110,18 @@ stage.eachSetup('a cart is let drive where others may not, and not any more', as
   const { page, open, audit, gateway } = scene
   await gateway.request('PATCH', '/carts/8', { body: { exempt: null } })
   await open('/app/#/map/8')
-  await page.getByRole('button', { name: 'May drive there' }).click()
+  await page.getByRole('button', { name: 'Grant access' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('checkbox', { name: 'slow zones' }).check()
-  await dialog.getByLabel('Why').fill('Flag 31')
+  await dialog.getByLabel('Reason').fill('Flag 31')
   await audit()
-  await dialog.getByRole('button', { name: 'Allow it' }).click()
-  await page.getByText(/May drive in .*Flag 31/).waitFor()
+  await dialog.getByRole('button', { name: 'Allow' }).click()
+  await page.getByText(/Allowed in .*Flag 31/).waitFor()
   const { body } = await gateway.request('GET', '/carts/8')
   assert.deepEqual(body.exempt.zone_types, ['alert', 'stop', 'slow'])
   await audit()
-  await page.getByRole('button', { name: 'May no longer' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'End it' }).click()
+  await page.getByRole('button', { name: 'End access' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'End' }).click()
   await eventually(
     async () => (await gateway.request('GET', '/carts/8')).body.exempt === null,
     'cart 8 keeps to the rules',

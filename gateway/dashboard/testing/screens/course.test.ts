@@ -59,39 +59,39 @@ const empty = ({ gateway }: Scene) =>
   Promise.all([gateway.request('DELETE', '/course'), gateway.request('DELETE', '/course/photo')])
 const chooseFile = (page: Page, label: string, file: ReturnType<typeof fileOf>) =>
   page.getByLabel(label, { exact: true }).setInputFiles(file)
-const COUNTS = '1 hole, 1 green, 3 bunkers, 1 fairway, 1 × water'
+const COUNTS = '1 hole, 1 green, 3 bunkers, 1 fairway, 1 water area'
 
 stage.eachSetup('a file is previewed, saved, shown on the map with its credit, and removed', async (scene) => {
   const { page, open, audit, gateway } = scene
   await empty(scene)
   await open('/app/#/more/course', 'admin')
-  await page.getByText('There is no drawing yet.').waitFor()
+  await page.getByText('No course map yet.').waitFor()
   await audit()
   await chooseFile(page, 'Choose a file', geojson('{"type": "Feature'))
-  await page.getByText('This is no GeoJSON file.').waitFor()
+  await page.getByText('Not a GeoJSON file.').waitFor()
   await chooseFile(page, 'Choose a file', geojson(EXPORT))
-  await page.getByText('export.geojson, not saved yet').waitFor()
+  await page.getByText('export.geojson, not saved').waitFor()
   await page.getByText(COUNTS).waitFor()
   assert.equal((await gateway.request('GET', '/course')).body.features.length, 0, 'nothing is saved yet')
   await audit()
   await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByText('Saved. All maps show it.').waitFor()
+  await page.getByText('Saved. Shown on all maps.').waitFor()
   await page.getByText(COUNTS).waitFor()
   await audit()
-  await page.getByRole('link', { name: 'To the map' }).click()
+  await page.getByRole('link', { name: 'Back to map' }).click()
   await page.getByText('© OpenStreetMap contributors').waitFor()
   await audit()
   await open('/app/#/more/course', null)
-  await page.getByRole('button', { name: 'Remove the drawing' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Remove the drawing' }).click()
-  await page.getByText('There is no drawing yet.').waitFor()
+  await page.getByRole('button', { name: 'Remove map data' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove map data' }).click()
+  await page.getByText('No course map yet.').waitFor()
 })
 
 stage.test('every rejected course file gets a reason', async (scene) => {
   const { page, open } = scene
   await empty(scene)
   await open('/app/#/more/course', 'admin')
-  await page.getByText('There is no drawing yet.').waitFor()
+  await page.getByText('No course map yet.').waitFor()
   const metres = {
     ...EXPORT,
     features: [
@@ -105,10 +105,10 @@ stage.test('every rejected course file gets a reason', async (scene) => {
     ],
   }
   for (const [value, words] of [
-    [[], 'This is no GeoJSON file.'],
-    [{ ...EXPORT, features: [] }, 'Nothing of a golf course is in it'],
-    [metres, 'Export it in WGS 84.'],
-    [{ ...EXPORT, features: [feature({ golf: 'tee' }, 'Polygon', 'x')] }, 'The file is broken'],
+    [[], 'Not a GeoJSON file.'],
+    [{ ...EXPORT, features: [] }, 'No golf features found'],
+    [metres, 'Export as WGS 84.'],
+    [{ ...EXPORT, features: [feature({ golf: 'tee' }, 'Polygon', 'x')] }, 'The file is damaged'],
   ] as const) {
     await chooseFile(page, 'Choose a file', geojson(value))
     await page.getByText(words).waitFor()
@@ -119,7 +119,7 @@ stage.test('another tablet with an open map shows a new course map automatically
   await empty(scene)
   const map = await scene.other()
   await map.open('/app/', 'staff')
-  await map.page.getByRole('heading', { name: 'Needs you' }).waitFor()
+  await map.page.getByRole('heading', { name: 'Needs attention' }).waitFor()
   await scene.gateway.request('PUT', '/course', { body: EXPORT })
   await map.page.getByText('© OpenStreetMap contributors').waitFor()
 })
@@ -142,27 +142,27 @@ stage.eachSetup('a photo is placed by a touch on the map and by a cart, and save
   const { page, open, audit, gateway } = scene
   await empty(scene)
   await open('/app/#/more/course', 'admin')
-  const image = page.getByRole('img', { name: 'The photo to be placed' })
-  await chooseFile(page, 'Choose a photo', fileOf('photo.jpg', await photo(page), 'image/jpeg'))
+  const image = page.getByRole('img', { name: 'Photo to place' })
+  await chooseFile(page, 'Choose photo', fileOf('photo.jpg', await photo(page), 'image/jpeg'))
   await image.click({ position: { x: 20, y: 20 } })
-  await page.getByText('Point 1: now touch the same spot on the map.').waitFor()
+  await page.getByText('Point 1: now tap the same spot on the map.').waitFor()
   await audit()
   await page.getByRole('application').click({ position: { x: 60, y: 60 } })
-  await page.getByText(/^Point 2: touch a spot/).waitFor()
+  await page.getByText(/^Point 2: tap a spot/).waitFor()
   await image.click({ position: { x: 150, y: 120 } })
-  await page.getByLabel('Or: the cart that stands there now').selectOption('4')
-  await page.getByText('More points make it fit better.').waitFor()
+  await page.getByLabel('Or use a cart parked there').selectOption('4')
+  await page.getByText('Add more points for a better fit.').waitFor()
   await audit()
   await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByText('There is a photo below the drawing.').waitFor()
+  await page.getByText('An aerial photo lies under the map.').waitFor()
   const placed = (await gateway.request('GET', '/course')).body.photo
   assert.equal(placed.content_type, 'image/jpeg')
   assert.equal(placed.corners.length, 4)
   const loaded = page.waitForResponse((response) => response.url().endsWith('/course/photo'))
-  await page.getByRole('link', { name: 'To the map' }).click()
+  await page.getByRole('link', { name: 'Back to map' }).click()
   assert.equal((await loaded).status(), 200)
   await open('/app/#/more/course', null)
-  await page.getByRole('button', { name: 'Remove the photo' }).click()
+  await page.getByRole('button', { name: 'Remove photo' }).click()
   const isGone = async () => (await gateway.request('GET', '/course')).body.photo === null
   await eventually(isGone, 'the photo is gone')
 })
@@ -170,9 +170,9 @@ stage.eachSetup('a photo is placed by a touch on the map and by a cart, and save
 stage.test('a file that is not a photo, and one of a hundred megapixels, are rejected with a reason', async (scene) => {
   const { page, open } = scene
   await open('/app/#/more/course', 'admin')
-  await chooseFile(page, 'Choose a photo', fileOf('photo.jpg', '<svg/>', 'image/jpeg'))
-  await page.getByText('This is no photo that can be read.').waitFor()
+  await chooseFile(page, 'Choose photo', fileOf('photo.jpg', '<svg/>', 'image/jpeg'))
+  await page.getByText('Not a readable image.').waitFor()
   const large = Buffer.from(await png({ widthPx: 10_000, heightPx: 10_000 }).arrayBuffer())
-  await chooseFile(page, 'Choose a photo', fileOf('photo.png', large, 'image/png'))
-  await page.getByText('The photo is too large: 50 megapixels at most.').waitFor()
+  await chooseFile(page, 'Choose photo', fileOf('photo.png', large, 'image/png'))
+  await page.getByText('Image too large: 50 megapixels at most.').waitFor()
 })

@@ -15,23 +15,23 @@ const stage = createStage({
   },
 })
 
-const slider = (page: Page) => page.getByRole('slider', { name: 'Time of day' })
+const slider = (page: Page) => page.getByRole('slider', { name: 'Time' })
 const momentOf = async (page: Page) => (await slider(page).getAttribute('aria-valuetext')) ?? ''
 const toDay = (cart: string, date: string) => `/app/#/more/${encodeURIComponent(`day/${cart}/${date}`)}`
 
 stage.eachSetup('the day of a cart is one tap from its card, and is played back', async ({ page, open, audit }) => {
   await open('/app/#/map/17')
-  await page.getByRole('link', { name: 'The day' }).click()
-  const list = page.getByRole('list', { name: 'What happened' })
+  await page.getByRole('link', { name: 'History' }).click()
+  const list = page.getByRole('list', { name: 'Events' })
   await list.getByRole('button', { name: /Unlocked, RFID tag 04A1B2C3/ }).waitFor()
-  await page.getByRole('button', { name: 'Day before' }).click()
+  await page.getByRole('button', { name: 'Previous day' }).click()
   assert.equal(await page.getByLabel('Day', { exact: true }).inputValue(), YESTERDAY)
   await page.getByText(/1 trip, \d\.\d km/).waitFor()
-  await list.getByRole('button', { name: /^08:00 Stood for 30 min/ }).click()
+  await list.getByRole('button', { name: /^08:00 Stopped for 30 min/ }).click()
   assert.equal(await momentOf(page), '08:00:00')
-  await page.getByText('Stands · 50.8 V').waitFor()
+  await page.getByText('Stopped · 50.8 V').waitFor()
   await list.getByRole('button', { name: /^08:30 Drove/ }).click()
-  await page.getByText(/^Drives 15 km\/h · 50\.3 V$/).waitFor()
+  await page.getByText(/^Driving, 15 km\/h · 50\.3 V$/).waitFor()
   await audit()
   await page.getByRole('button', { name: 'Play', exact: true }).click()
   await eventually(async () => (await momentOf(page)) > '08:31:00', 'a minute goes by in a second')
@@ -57,12 +57,12 @@ stage.test('a tap on the charts selects that time, and the slider reaches both e
 stage.test('a day without records, a future day and an unknown cart get an explanation', async (scene) => {
   const { page, open, faults } = scene
   await open(toDay('A/1', '2020-02-29'))
-  await page.getByText('No positions on this day.').waitFor()
+  await page.getByText('No positions this day.').waitFor()
   await page.getByRole('combobox', { name: 'Which cart?' }).selectOption('Cart 17')
-  await page.getByText('No positions on this day.').waitFor()
+  await page.getByText('No positions this day.').waitFor()
   assert.match(page.url(), /day%2F17%2F2020-02-29$/)
   await open(toDay('17', '2999-01-01'), null)
-  await page.getByText('This day has not come yet.').waitFor()
+  await page.getByText('This day is in the future.').waitFor()
   faults.forgive(answered(404))
   await open(toDay('nobody', YESTERDAY), null)
   await page.getByText('there is no cart nobody').waitFor()
@@ -70,9 +70,9 @@ stage.test('a day without records, a future day and an unknown cart get an expla
 
 stage.test('a player sees the day of a cart in scope, and which page it is', async ({ page, open }) => {
   await open('/app/#/more', 'user')
-  await page.getByRole('link', { name: "A cart's day" }).click()
+  await page.getByRole('link', { name: 'Cart day' }).click()
   await page.getByRole('combobox', { name: 'Which cart?' }).selectOption('Cart 17')
-  await page.getByRole('button', { name: 'Day before' }).click()
+  await page.getByRole('button', { name: 'Previous day' }).click()
   await page.getByText(/1 trip/).waitFor()
 })
 
@@ -81,7 +81,7 @@ stage.test('on a course in Berlin the day is local, and the text is German', asy
   try {
     await open(toDay('17', YESTERDAY))
     await page
-      .getByRole('list', { name: 'Was geschah' })
+      .getByRole('list', { name: 'Ereignisse' })
       .getByRole('button', { name: /^(09|10):30 Fuhr/ })
       .waitFor()
   } finally {
@@ -94,7 +94,7 @@ const MEASURING: Readonly<Record<string, RegExp>> = {
   '#/map/17': /^\d+ ft$/,
   '#/fleet': /^Fleet$/,
   '#/more/barn': /^\d+ ft$/,
-  '#/more/site': /^Fastest cart that is locked, mph$/,
+  '#/more/site': /^Do not lock above, mph$/,
   '#/more/course': /^\d+ ft$/,
   '#/more/replay': /^\d+ ft$/,
   '#/more/zones': /^\d+ ft$/,
@@ -114,10 +114,10 @@ stage.test('with imperial units no screen shows metres', async ({ page, open, ga
     await open(toDay('17', YESTERDAY), 'admin')
     await page.getByText(/1 trip, \d\.\d mi/).waitFor()
     await page
-      .getByRole('list', { name: 'What happened' })
+      .getByRole('list', { name: 'Events' })
       .getByRole('button', { name: /^08:30 Drove/ })
       .click()
-    await page.getByText(/^Drives 9 mph/).waitFor()
+    await page.getByText(/^Driving, 9 mph/).waitFor()
     assert.match(await readAll('day'), /Speed \(mph\)/)
     for (const [hash, text] of Object.entries(MEASURING)) {
       await page.goto(`${new URL(page.url()).origin}/app/${hash}`)

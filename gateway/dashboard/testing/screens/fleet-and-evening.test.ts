@@ -30,10 +30,10 @@ stage.eachSetup('the fleet has a row for each cart, what matters first', async (
   await row('Cart 20').waitFor()
   await row(`Cart ${HOSTILE}`).waitFor()
   assert.match((await row('Cart 20').textContent()) ?? '', /Hole 1/)
-  await row('Cart 11').getByText('Unlocked in the barn').waitFor()
-  await page.getByRole('region', { name: 'Give out first' }).getByRole('listitem').nth(4).waitFor()
+  await row('Cart 11').getByText('Unlocked in barn').waitFor()
+  await page.getByRole('region', { name: 'Next to hand out' }).getByRole('listitem').nth(4).waitFor()
   await audit()
-  await page.getByLabel('Show').selectOption('Open in the barn')
+  await page.getByLabel('Show').selectOption('Unlocked in barn')
   await row('Cart 20').waitFor({ state: 'detached' })
   assert.equal(await table.getByRole('row', { name: /^Cart 1[123]$/ }).count(), 3)
   await row('Cart 12').getByRole('link').click()
@@ -44,7 +44,7 @@ stage.test('the fleet is saved as CSV', async ({ page, open }) => {
   await open('/app/#/fleet')
   await page.getByRole('row', { name: 'Cart 20', exact: true }).waitFor()
   const downloaded = page.waitForEvent('download')
-  await page.getByRole('button', { name: 'Save as CSV' }).click()
+  await page.getByRole('button', { name: 'Export CSV' }).click()
   const download = await downloaded
   assert.equal(download.suggestedFilename(), 'fleet.csv')
   const rows = (await readFile(await download.path(), 'utf8')).trim().split('\r\n')
@@ -55,7 +55,7 @@ stage.test('the fleet is saved as CSV', async ({ page, open }) => {
 stage.eachSetup('the evening counts what is open and who is out', async ({ page, open, audit }) => {
   await open('/app/#/evening')
   const count = (name: string) => page.locator('dl > div', { hasText: name }).getByRole('definition')
-  await count('in the barn, open').getByText('3').waitFor()
+  await count('in barn, unlocked').getByText('3').waitFor()
   await count('still out').getByText('1').waitFor()
   await audit()
 })
@@ -66,12 +66,12 @@ stage.test('one press locks the open carts in the barn, and no cart on the cours
   const [first, second, third] = open
   assert.ok(first && second && third)
   second.obedience = 'refuses'
-  await page.locator('dl > div', { hasText: 'in the barn, open' }).getByText('3').waitFor()
-  await page.getByRole('button', { name: 'Lock what is open' }).click()
+  await page.locator('dl > div', { hasText: 'in barn, unlocked' }).getByText('3').waitFor()
+  await page.getByRole('button', { name: 'Lock all in barn' }).click()
   await page.getByRole('status').getByText('2 of 3 locked').waitFor()
   const row = (name: string) => page.getByRole('row', { name, exact: true })
   await row('Cart 11').getByText('Locked', { exact: true }).first().waitFor()
-  await row('Cart 12').getByText('The cart could not').waitFor()
+  await row('Cart 12').getByText('Cart failed').waitFor()
   assert.deepEqual(left.received, [])
 })
 

@@ -28,7 +28,7 @@ stage.test('a closed connection is shown within 5 s, and as live again after it 
   const { page, link, faults, open } = scene
   faults.forgive(LINE_GONE)
   await open()
-  const banner = page.getByRole('status').getByText('No contact')
+  const banner = page.getByRole('status').getByText('No connection for')
   await page.getByText('Live', { exact: false }).first().waitFor()
   assert.equal(await banner.count(), 0)
   link.cut()
@@ -41,7 +41,7 @@ stage.test('a silent connection is shown within 20 s', async (scene) => {
   const { page, link, faults, open } = scene
   faults.forgive(LINE_GONE)
   await open()
-  const banner = page.getByRole('status').getByText('No contact')
+  const banner = page.getByRole('status').getByText('No connection for')
   await page.getByText('Live', { exact: false }).first().waitFor()
   link.freeze()
   await banner.waitFor({ timeout: SILENT_SHOWN_MS + SLACK_MS })
@@ -97,9 +97,9 @@ stage.test('a gateway that restarts for an upgrade is not shown as a lost connec
       route.fulfill({ response: await route.fetch({ url: `${upgrading.http}/health` }) }),
     )
     link.cut()
-    const bar = page.getByRole('status').getByText('The gateway is being upgraded.')
+    const bar = page.getByRole('status').getByText('Gateway update in progress.')
     await bar.waitFor()
-    assert.equal(await page.getByText('No contact').count(), 0)
+    assert.equal(await page.getByText('No connection for').count(), 0)
     await page.unroute('**/health')
     link.restore()
     await bar.waitFor({ state: 'detached' })

@@ -19,7 +19,7 @@ const stage = createStage({
 stage.eachSetup('a cart is found by its number, and counters narrow map and list', async (scene) => {
   const { page, open, audit } = scene
   await open()
-  await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+  await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
   await page.getByRole('button', { name: /^1 On course$/ }).waitFor()
   await audit()
   await page.getByRole('searchbox', { name: 'Cart number' }).fill('1')
@@ -30,13 +30,13 @@ stage.eachSetup('a cart is found by its number, and counters narrow map and list
   await page.getByRole('heading', { name: 'Cart 17' }).waitFor()
   assert.match(page.url(), /#\/map\/17$/)
   await page.getByRole('button', { name: 'Close' }).click()
-  await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+  await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
   await page.getByRole('button', { name: /In barn/, pressed: false }).click()
   await page.getByRole('heading', { name: 'In barn' }).waitFor()
   assert.deepEqual(await page.getByRole('list', { name: 'In barn' }).getByRole('listitem').count(), 2)
   await audit()
   await page.getByRole('button', { name: /In barn/, pressed: true }).click()
-  await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+  await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
 })
 
 stage.test('a tap on a cluster opens it, and one on a cart shows its card', async ({ page, open }) => {
@@ -44,7 +44,7 @@ stage.test('a tap on a cluster opens it, and one on a cart shows its card', asyn
   await open('/app/#/map/17')
   await page.getByRole('heading', { name: 'Cart 17' }).waitFor()
   await page.getByRole('button', { name: 'Close' }).click()
-  await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+  await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
   const card = page.getByRole('heading', { name: /^Cart 1[78]$/ })
   const isOpened = async () => {
     await touchMiddle(page)
@@ -62,7 +62,7 @@ stage.test('a cart stays under a finger that drags the map, without a redraw eac
   await open('/app/#/map/4')
   await page.getByRole('heading', { name: 'Cart 4' }).waitFor()
   await page.getByRole('button', { name: 'Close' }).click()
-  await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+  await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
   const middle = await middleOf(page)
   await eventually(async () => (await signNear(page, middle)) !== null, 'the sign of the cart')
   let finger = (await signNear(page, middle)) ?? middle
@@ -91,7 +91,7 @@ stage.test('a user sees the map and no counters', async ({ page, open, audit }) 
   await page.getByRole('application', { name: 'Map of the course' }).waitFor()
   await page.getByRole('button', { name: 'Whole course' }).click()
   assert.equal(await page.getByRole('button', { name: /On course/ }).count(), 0)
-  assert.equal(await page.getByRole('heading', { name: 'Needs you' }).count(), 0)
+  assert.equal(await page.getByRole('heading', { name: 'Needs attention' }).count(), 0)
   await audit()
 })
 
@@ -99,7 +99,7 @@ stage.eachSetup('the barn is put where the map shows it, beside all other zones'
   const { page, open, audit } = scene
   const before = await zonesOf(scene)
   await open('/app/#/more/barn', 'admin')
-  await page.getByRole('button', { name: 'The barn is here' }).click()
+  await page.getByRole('button', { name: 'Place barn here' }).click()
   await page.getByRole('button', { name: 'Larger' }).click()
   await audit()
   await page.getByRole('button', { name: 'Save' }).click()
@@ -123,7 +123,7 @@ stage.test('the circle of the barn is moved by its inside, and resized by its ed
     return { coordinates: barn.geometry.coordinates, radiusM: barn.properties.radius_m ?? 0 }
   }
   await open('/app/#/more/barn', 'admin')
-  await page.getByRole('button', { name: 'The barn is here' }).click()
+  await page.getByRole('button', { name: 'Place barn here' }).click()
   const first = await saved()
   const area = await page.locator('.map-area').boundingBox()
   assert.ok(area !== null)
@@ -149,7 +149,7 @@ stage.test('zones changed by another user are loaded again, once', async (scene)
     await route.continue()
   })
   await open('/app/#/more/barn', 'admin')
-  await page.getByRole('button', { name: 'The barn is here' }).click()
+  await page.getByRole('button', { name: 'Place barn here' }).click()
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('status').getByText('Saved').waitFor()
   assert.equal(changes, 2)
@@ -159,13 +159,13 @@ stage.test('zones changed by another user are loaded again, once', async (scene)
     await route.continue()
   })
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByRole('status').getByText('Somebody else is changing the zones').waitFor()
+  await page.getByRole('status').getByText('Someone else is editing the zones').waitFor()
 })
 
 stage.test('staff see the barn, and that an admin sets it', async ({ page, open }) => {
   await open('/app/#/more/barn', 'staff')
-  await page.getByText('Only an admin can change it.').waitFor()
-  assert.equal(await page.getByRole('button', { name: 'The barn is here' }).count(), 0)
+  await page.getByText('Admins only.').waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Place barn here' }).count(), 0)
 })
 
 async function drag(page: Page, from: Spot, to: Spot): Promise<void> {
@@ -284,15 +284,15 @@ stage.test('a barn far from every cart needs a confirmation, and coordinates can
   const { page, open } = scene
   const before = await zonesOf(scene)
   await open('/app/#/more/barn', 'admin')
-  const typed = page.getByLabel('Or: coordinates')
+  const typed = page.getByLabel('Or enter coordinates')
   await typed.fill('nowhere')
-  await page.getByRole('button', { name: 'Show this place' }).click()
-  await page.getByText('These are no coordinates.').waitFor()
+  await page.getByRole('button', { name: 'Show on map' }).click()
+  await page.getByText('Not valid coordinates.').waitFor()
   await typed.fill('52.5007, 13.1246')
-  await page.getByRole('button', { name: 'Show this place' }).click()
+  await page.getByRole('button', { name: 'Show on map' }).click()
   await page.getByRole('button', { name: 'Save' }).click()
   await page
-    .getByRole('dialog', { name: /^The barn is .* from cart \d+: really\?$/ })
+    .getByRole('dialog', { name: /^Save the barn .* from cart \d+\?$/ })
     .getByRole('button', { name: 'Cancel' })
     .click()
   assert.deepEqual(await zonesOf(scene), before)

@@ -95,7 +95,7 @@ stage.test('without hole zones the page explains what to do', async ({ page, ope
   const headers = { 'if-match': '*' }
   await gateway.request('PUT', '/zones', { body: { type: 'FeatureCollection', features }, headers })
   await open('/app/#/more/pace', 'admin')
-  await page.getByText('There are no hole zones yet').waitFor()
-  await page.getByRole('link', { name: 'Make hole zones from the course' }).waitFor()
+  await page.getByText('Pace needs numbered hole zones').waitFor()
+  await page.getByRole('link', { name: 'Suggest hole zones from course map' }).waitFor()
   await audit()
 })

@@ -15,36 +15,36 @@ const stage = createStage({
   },
 })
 
-const slider = (page: Page) => page.getByRole('slider', { name: 'Time of day' })
+const slider = (page: Page) => page.getByRole('slider', { name: 'Time' })
 const momentOf = async (page: Page) => (await slider(page).getAttribute('aria-valuetext')) ?? ''
 const goTo = (page: Page, time: string) => slider(page).fill(String(Date.parse(`${YESTERDAY}T${time}Z`)))
 
 stage.eachSetup('any minute of a day is shown as it was, and the replay continues', async ({ page, open, audit }) => {
   await open(`/app/#/more/${encodeURIComponent(`replay/${YESTERDAY}`)}`)
   await goTo(page, '08:10:00')
-  await page.getByText('0 on the course, 1 in the barn, 0 outside').waitFor()
+  await page.getByText('0 on the course, 1 in the barn, 0 off course').waitFor()
   await goTo(page, '08:35:00')
-  await page.getByText('1 on the course, 0 in the barn, 0 outside').waitFor()
+  await page.getByText('1 on the course, 0 in the barn, 0 off course').waitFor()
   await page.getByText('No alerts on this day.').waitFor()
   await page.getByText(/after 15 min without a position/).waitFor()
   await audit()
-  await page.getByRole('combobox', { name: 'Speed of the replay' }).selectOption('120 ×')
+  await page.getByRole('combobox', { name: 'Playback speed' }).selectOption('120 ×')
   await page.getByRole('button', { name: 'Play', exact: true }).click()
   await page.getByText('0 on the course, 1 in the barn').waitFor()
   await page.getByRole('button', { name: 'Pause' }).click()
   assert.match(await momentOf(page), /^08:4/)
   await goTo(page, '00:00:00')
-  await page.getByText('No cart was seen by this time.').waitFor()
+  await page.getByText('No cart data yet at this time.').waitFor()
 })
 
 stage.test('an alert of the day is shown where it was opened, and on its cart’s card', async ({ page, open }) => {
   await open('/app/#/more')
-  await page.getByRole('link', { name: 'Replay the course' }).click()
-  await page.getByRole('button', { name: /Cart 20: Outside the course/ }).click()
+  await page.getByRole('link', { name: 'Replay a day' }).click()
+  await page.getByRole('button', { name: /Cart 20: Off course/ }).click()
   const card = page.getByRole('region', { name: 'Cart 20' })
-  await card.getByText(/^Outside the course · Off the course/).waitFor()
-  await card.getByRole('link', { name: 'The day' }).click()
-  await page.getByRole('list', { name: 'What happened' }).getByText('Outside the course').waitFor()
+  await card.getByText(/^Off course · Off course/).waitFor()
+  await card.getByRole('link', { name: 'History' }).click()
+  await page.getByRole('list', { name: 'Events' }).getByText('Off course').waitFor()
 })
 
 stage.test('a failed load is shown, and its data once it succeeds', async ({ page, open, link, faults }) => {
@@ -52,7 +52,7 @@ stage.test('a failed load is shown, and its data once it succeeds', async ({ pag
   await slider(page).waitFor()
   faults.forgive(LINE_GONE)
   link.cut()
-  await page.getByRole('button', { name: 'Day before' }).click()
+  await page.getByRole('button', { name: 'Previous day' }).click()
   await page.getByRole('button', { name: 'Try again' }).waitFor()
   link.restore()
   await eventually(async () => {

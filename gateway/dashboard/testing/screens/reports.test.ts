@@ -66,28 +66,28 @@ stage.eachSetup('how carts were used in a month: table, chart, file and sheet', 
   const { page, open, audit } = scene
   await open('/app/#/more')
   await page.getByRole('link', { name: 'Reports' }).click()
-  await page.getByText('How long each cart was out of the barn').waitFor()
-  assert.deepEqual((await cartsIn(scene, /^Use/)).toSorted(), ['12', '3', '7'])
+  await page.getByText('Hours out of the barn').waitFor()
+  assert.deepEqual((await cartsIn(scene, /^Usage/)).toSorted(), ['12', '3', '7'])
   await page.getByText('Hours out by day: all carts').waitFor()
   await page.locator('.report-chart canvas').waitFor()
   await audit()
   await page.getByRole('button', { name: 'Chart of cart 12' }).click()
   await page.getByText('Hours out by day: cart 12').waitFor()
   await page.getByLabel('Sort by').selectOption('cart')
-  assert.deepEqual(await cartsIn(scene, /^Use/), ['3', '7', '12'])
+  assert.deepEqual(await cartsIn(scene, /^Usage/), ['3', '7', '12'])
   const [download] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('button', { name: 'Save as CSV' }).click(),
+    page.getByRole('button', { name: 'Export CSV' }).click(),
   ])
   const text = readFileSync(await download.path(), 'utf8')
   assert.match(text, /^\ufeffcart,date,hours_out,distance,rounds/)
   await page.emulateMedia({ media: 'print' })
-  await page.getByText(/^Use, .* Pine Hollow$/).waitFor()
+  await page.getByText(/^Usage, .* Pine Hollow$/).waitFor()
   assert.equal(await page.getByRole('navigation').first().isVisible(), false)
   await page.emulateMedia({ media: 'screen' })
   await page.getByRole('button', { name: 'Earlier' }).click()
   await page.getByRole('button', { name: 'Earlier' }).click()
-  await page.getByText('Nothing was heard of carts in this time.').waitFor()
+  await page.getByText('No data for this period.').waitFor()
   await audit()
 })
 
@@ -103,14 +103,14 @@ stage.eachSetup('packs: the weak ones first', async (scene) => {
 
 stage.eachSetup('where the traffic was in a week', async ({ page, open, audit }) => {
   await open('/app/#/more/reports/traffic')
-  await page.getByRole('heading', { name: 'Time in a square' }).waitFor()
+  await page.getByRole('heading', { name: 'Time spent' }).waitFor()
   await page
     .getByText(/or more$/)
     .first()
     .waitFor()
   await audit()
   await page.getByRole('button', { name: 'Earlier' }).click()
-  await page.getByText('No cart was out in this time.').waitFor()
+  await page.getByText('No carts were out in this period.').waitFor()
 })
 
 stage.eachSetup('where carts fell silent in a week', async ({ page, open, audit }) => {
@@ -125,7 +125,7 @@ stage.eachSetup('where carts fell silent in a week', async ({ page, open, audit 
 
 stage.test('the squares are drawn on the map', async ({ page, open }) => {
   await open('/app/#/more/reports/traffic')
-  await page.getByRole('heading', { name: 'Time in a square' }).waitFor()
+  await page.getByRole('heading', { name: 'Time spent' }).waitFor()
   // the darkest class: nothing else on the map has this colour
   await page.waitForFunction(`(() => {
     const isDark = (r, g, b) => Math.abs(r - 0xe8) + Math.abs(g - 0x95) + Math.abs(b - 0x3a) < 24

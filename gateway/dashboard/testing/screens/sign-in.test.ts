@@ -45,7 +45,7 @@ stage.test('the first load of a tablet is small', async ({ page, open }) => {
     })
   })
   await open('/app/')
-  await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+  await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
   await page.waitForLoadState('networkidle')
   const sizes = await Promise.all(loading.values())
   const kilobytes = sizes.reduce((sum, size) => sum + size, 0) / 1000
@@ -58,9 +58,9 @@ stage.eachSetup('a cart that is entered before the carts are there opens when th
   await open()
   const search = page.getByRole('searchbox', { name: 'Cart number' })
   await search.fill('17')
-  await page.getByRole('status').getByText('The carts are loading …').waitFor()
+  await page.getByRole('status').getByText('Loading carts …').waitFor()
   await search.press('Enter')
-  await page.getByRole('status').getByText('This one opens then.').waitFor()
+  await page.getByRole('status').getByText('This one opens next.').waitFor()
   await audit()
   release()
   await page.getByRole('heading', { name: 'Cart 17' }).waitFor()
@@ -74,7 +74,7 @@ stage.test('a search for a cart that does not exist yet opens the cart once it d
   const search = page.getByRole('searchbox', { name: 'Cart number' })
   await search.fill('14')
   await search.press('Enter')
-  await page.getByRole('status').getByText('No cart has this number.').waitFor()
+  await page.getByRole('status').getByText('No such cart.').waitFor()
   await course.cart('14')
   await page.getByRole('heading', { name: 'Cart 14' }).waitFor()
 })
@@ -86,7 +86,7 @@ stage.test('opening another cart cancels the wait for an unknown one', async (sc
   const search = page.getByRole('searchbox', { name: 'Cart number' })
   await search.fill('15')
   await search.press('Enter')
-  await page.getByRole('status').getByText('No cart has this number.').waitFor()
+  await page.getByRole('status').getByText('No such cart.').waitFor()
   await page.goto(`${page.url().replace(/#.*/, '')}#/map/17`)
   await page.getByRole('heading', { name: 'Cart 17' }).waitFor()
   await course.cart('15')
@@ -96,12 +96,12 @@ stage.test('opening another cart cancels the wait for an unknown one', async (sc
 
 /** Text of each empty screen, and the place that shows that it is loading. */
 const FIRST_SETUPS = {
-  map: { none: 'All carts are well', waits: 'Needs you' },
-  'map/17': { none: 'There is no cart 17', waits: 'Cart 17' },
-  fleet: { none: /There are no carts|No cart in the barn/, waits: 'Give out first' },
+  map: { none: 'All clear', waits: 'Needs attention' },
+  'map/17': { none: 'No cart 17', waits: 'Cart 17' },
+  fleet: { none: /No carts yet|No cart in the barn/, waits: 'Next to hand out' },
   evening: { none: /^0$/, waits: 'Evening' },
   alerts: { none: 'No open alerts', waits: 'Alerts' },
-  'alerts/recall': { none: 'The carts are not called in', waits: 'All carts in' },
+  'alerts/recall': { none: 'No recall in progress', waits: 'All carts in' },
 }
 
 stage.test('before the carts are loaded no screen shows an empty list', async (scene) => {
@@ -118,7 +118,7 @@ stage.test('before the carts are loaded no screen shows an empty list', async (s
     assert.equal(await page.locator('main').getByText(none).count(), 0, path)
   }
   release()
-  await page.getByText('The carts are not called in').waitFor()
+  await page.getByText('No recall in progress').waitFor()
 })
 
 /** Returns the size after compression; fonts are already compressed. */

@@ -109,7 +109,7 @@ describe('a gateway whose TLS is turned on', { skip }, () => {
       Object.assign(gateway.config, { tls: readConfig({ CARTBARN_DATA_DIR: dataDir }).tls })
     })
 
-    await tablet.page.getByRole('button', { name: 'Verschlüsselt weiter' }).click()
+    await tablet.page.getByRole('button', { name: 'Umschalten' }).click()
     await tablet.page.waitForURL(`${secureUrl}/app/#/fleet`)
     await tablet.page.getByText('live').first().waitFor()
     await tablet.page.getByRole('heading', { name: 'Flotte' }).waitFor()
@@ -117,7 +117,7 @@ describe('a gateway whose TLS is turned on', { skip }, () => {
     await tablet.faults.assertNone()
     await tablet.page.close()
 
-    const guide = stranger.page.getByRole('link', { name: 'So wird das eingerichtet' })
+    const guide = stranger.page.getByRole('link', { name: 'Anleitung' })
     await guide.waitFor()
     await stranger.page.getByText('live').first().waitFor()
     assert.equal(stranger.page.url(), `${plainUrl}/app/#/fleet`)
@@ -173,9 +173,9 @@ describe('a gateway whose TLS is turned on', { skip }, () => {
   test('shows the trust page to a user who pairs a tablet over TLS', async () => {
     const { page, faults } = await newPage(open[0])
     await page.goto(`${secureUrl}/app/#/more/tablets`)
-    await page.getByLabel('Name des Tablets').fill('Starter')
+    await page.getByLabel('Tablet-Name').fill('Starter')
     await page.getByLabel('Name', { exact: true }).fill('Caddie master')
-    await page.getByRole('button', { name: 'Code machen' }).click()
+    await page.getByRole('button', { name: 'Code erstellen' }).click()
     await page.getByRole('img', { name: 'QR' }).waitFor()
     await page.getByText('dort zuerst diese Seite öffnen').waitFor()
     await page.getByRole('link', { name: `${plainUrl}/trust` }).waitFor()

@@ -37,7 +37,7 @@ test('WebKit signs in', { skip }, async () => {
 })
 
 test('WebKit draws a cart, and a tap on it shows its card', { skip }, async () => {
-  await webKit.waitFor('heading', 'Needs you')
+  await webKit.waitFor('heading', 'Needs attention')
   const painted = async () => placeSchema.parse(await webKit.run(WHERE_IT_IS_PAINTED))
   // the map may still move between the measurement and the tap
   await eventually(async () => {
@@ -56,18 +56,18 @@ test('WebKit unlocks and locks a cart, and shows when the cart confirms', { skip
     await webKit.click('button', action)
     await webKit.waitFor('heading', `${action} cart 17?`)
     await webKit.click('button', action)
-    await webKit.waitFor('status', 'Told the cart')
+    await webKit.waitFor('status', 'Sent to the cart')
     await cart17.finish()
-    await webKit.waitFor('status', 'The cart says so.')
+    await webKit.waitFor('status', 'Confirmed by the cart.')
     await site.course.becomes('17', ({ lock }) => lock?.is_locked === isLocked, action)
   }
 })
 
 test('WebKit shows a lost connection and its return', { skip }, async () => {
   site.link.cut()
-  await webKit.waitFor('status', 'No contact')
+  await webKit.waitFor('status', 'No connection for')
   site.link.restore()
-  await webKit.waitUntilGone('status', 'No contact')
+  await webKit.waitUntilGone('status', 'No connection for')
 })
 
 const placeSchema = z.tuple([z.number(), z.number()]).nullable()

@@ -1,51 +1,49 @@
 import { defineTexts } from '../texts.ts'
 
-/** Encryption of the network: its state, and the steps to switch it on. */
+/** Encryption status and setup. */
 export const encryptionTexts = defineTexts({
   en: {
     title: 'Encryption',
-    why: 'Without it everybody on the same network can read keys and positions.',
-    off: 'Nothing is encrypted',
-    offHow: 'On the computer of the gateway type this, and start the gateway again:',
-    on: 'Tablets and programs can use encryption',
+    why: 'Without it, anyone on the same network can read keys and positions.',
+    off: 'Not encrypted',
+    offHow: 'Run this on the gateway computer, then restart the gateway:',
+    on: 'Encryption available for tablets and programs',
     until: 'Certificate valid until',
-    authorityUntil: 'Authority valid until',
+    authorityUntil: 'CA valid until',
     fingerprint: 'Fingerprint',
-    trust: 'A tablet is to trust the gateway',
-    trustHow:
-      'Each tablet once: point its camera at this, do what the page says for Android, iPad or Windows, and ' +
-      'compare the fingerprint.',
-    certificate: 'Download the certificate',
-    profile: 'Download the profile for iPad',
-    closed: 'Plain HTTP is closed, and with it the page for new tablets: open it for as long as they need.',
-    plain: 'Who still comes without encryption',
-    plainWhy: 'Since the gateway was started. When nobody does, CARTBARN_PLAIN_HTTP=off closes that way.',
-    nobody: 'Nobody.',
+    trust: 'Trust the gateway on a tablet',
+    trustHow: 'Once per tablet: scan this, follow the steps for Android, iPad or Windows, and compare the fingerprint.',
+    certificate: 'Download certificate',
+    profile: 'Download iPad profile',
+    closed: 'Plain HTTP is off, and with it the page for new tablets. Turn it on while you add tablets.',
+    plain: 'Still connecting unencrypted',
+    plainWhy: 'Since the gateway started. Once the list is empty, set CARTBARN_PLAIN_HTTP=off.',
+    nobody: 'None.',
     kinds: { session: 'Tablet', user: 'Program', device: 'Device' },
-    mqtt: 'Devices by MQTT',
+    mqtt: 'MQTT devices',
   },
   de: {
     title: 'Verschlüsselung',
     why: 'Ohne sie kann jeder im selben Netz Schlüssel und Positionen mitlesen.',
-    off: 'Nichts ist verschlüsselt',
-    offHow: 'Auf dem Rechner des Gateways das eingeben und das Gateway neu starten:',
-    on: 'Tablets und Programme können verschlüsseln',
+    off: 'Nicht verschlüsselt',
+    offHow: 'Auf dem Gateway-Rechner ausführen, dann das Gateway neu starten:',
+    on: 'Verschlüsselung für Tablets und Programme verfügbar',
     until: 'Zertifikat gültig bis',
     authorityUntil: 'Zertifizierungsstelle gültig bis',
     fingerprint: 'Fingerabdruck',
-    trust: 'Ein Tablet soll dem Gateway vertrauen',
+    trust: 'Dem Gateway auf einem Tablet vertrauen',
     trustHow:
-      'Auf jedem Tablet einmal: seine Kamera darauf richten, tun, was die Seite für Android, iPad oder Windows ' +
-      'sagt, und den Fingerabdruck vergleichen.',
+      'Einmal je Tablet: scannen, den Schritten für Android, iPad oder Windows folgen und den Fingerabdruck ' +
+      'vergleichen.',
     certificate: 'Zertifikat herunterladen',
-    profile: 'Profil für das iPad herunterladen',
+    profile: 'iPad-Profil herunterladen',
     closed:
-      'Einfaches HTTP ist geschlossen und damit auch die Seite für neue Tablets: so lange öffnen, wie diese es ' +
-      'brauchen.',
-    plain: 'Wer noch unverschlüsselt kommt',
-    plainWhy: 'Seit dem Start des Gateways. Wenn es niemand mehr ist, schließt CARTBARN_PLAIN_HTTP=off diesen Weg.',
-    nobody: 'Niemand.',
+      'Unverschlüsseltes HTTP ist aus, damit auch die Seite für neue Tablets. Zum Einrichten vorübergehend ' +
+      'einschalten.',
+    plain: 'Noch unverschlüsselt verbunden',
+    plainWhy: 'Seit dem Start des Gateways. Ist die Liste leer: CARTBARN_PLAIN_HTTP=off setzen.',
+    nobody: 'Keine.',
     kinds: { session: 'Tablet', user: 'Programm', device: 'Gerät' },
-    mqtt: 'Geräte über MQTT',
+    mqtt: 'MQTT-Geräte',
   },
 })
