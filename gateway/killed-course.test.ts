@@ -147,7 +147,7 @@ test('a recall and its end survive a killed gateway', async (t) => {
   for (const screen of await connect()) {
     // a screen that has not responded receives the recall again before its end
     if (screen.hardwareId === '3') assert.equal((await screen.next(PATIENCE_MS)).params.recall, true)
-    assert.deepEqual((await screen.next(PATIENCE_MS)).params, { text: 'It is over.', recall: false })
+    assert.deepEqual((await screen.next(PATIENCE_MS)).params, { text: 'Recall ended.', recall: false })
     assert.deepEqual(await screen.flush(), [])
   }
 })

@@ -157,7 +157,7 @@ test('connected and returning screens receive the recall, confirm it, and receiv
   const { body: ended } = await course.end()
   assert.deepEqual(ended, { success: true, deleted: recall.recall_id })
   for (const screen of [here, away])
-    assert.deepEqual((await screen.next()).params, { text: 'It is over.', recall: false })
+    assert.deepEqual((await screen.next()).params, { text: 'Recall ended.', recall: false })
   assert.equal(await course.active(), null)
   assert.equal((await course.end()).status, 404)
   for (const screen of [here, away]) await screen.leave()
@@ -201,7 +201,7 @@ test('a screen that was away for the whole recall receives only its end', async 
   const [start] = await course.messages('screen')
   assert.deepEqual([start?.status, start?.error], ['failed', 'superseded'])
   const screen = await course.connect('screen')
-  assert.deepEqual((await screen.next()).params, { text: 'It is over.', recall: false })
+  assert.deepEqual((await screen.next()).params, { text: 'Recall ended.', recall: false })
   assert.deepEqual(await screen.flush(), [])
   await screen.leave()
 })
@@ -279,7 +279,7 @@ test('a recall survives a restart with its confirmations', async (t) => {
   assert.deepEqual((await again.next()).params, { text: 'In!', recall: true })
   await course.end()
   for (const screen of [away, again]) {
-    assert.deepEqual((await screen.next()).params, { text: 'It is over.', recall: false })
+    assert.deepEqual((await screen.next()).params, { text: 'Recall ended.', recall: false })
     await screen.leave()
   }
 })
@@ -334,7 +334,7 @@ test('a lost command is sent again during the recall, and counts as sent after i
   await eventually(async () => (await course.messages('screen')).length === 2, 'the end')
   await course.crash((db) => db.exec('DELETE FROM command'))
   await course.becomes('screen', 'pending')
-  assert.deepEqual((await course.messages('screen'))[0]?.params, { text: 'It is over.', recall: false })
+  assert.deepEqual((await course.messages('screen'))[0]?.params, { text: 'Recall ended.', recall: false })
 })
 
 test('staff and admins are notified on the realtime channel, and users are not', async (t) => {

@@ -18,7 +18,7 @@ export const newRecallSchema = z
 export const endedRecallSchema = z
   .strictObject({
     text: textSchema.meta({
-      description: 'Text shown on the screens at the end; default: "It is over." in the language of the site.',
+      description: 'Text shown on the screens at the end; default: "Recall ended." in the language of the site.',
       example: 'The storm has passed: play on.',
     }),
   })

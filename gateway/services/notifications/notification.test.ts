@@ -31,9 +31,9 @@ function alert(kind: AlertKind, cart: string | null, details: Record<string, unk
 test('a notification names cart, alert, place, start time and the link to the cart', () => {
   const notice = noticeOf([alert('low_battery', '17', { voltage: 46.94, threshold: 47.5 })], CONTEXT)
   assert.deepEqual(notice, {
-    title: 'Pebble Creek: Cart 17: battery low, 46.94 V at rest (low below 47.5 V)',
+    title: 'Pebble Creek: Cart 17: low battery, 46.94 V resting (low is under 47.5 V)',
     text: [
-      'Cart 17: battery low, 46.94 V at rest (low below 47.5 V)',
+      'Cart 17: low battery, 46.94 V resting (low is under 47.5 V)',
       'Where: Hole 7, Green 7 (28.41123, -81.58000)',
       'Since: 1 May 2026, 14:05',
       'https://barn.example/app/#cart=17',
@@ -54,7 +54,7 @@ test('a late notification in German has the same content', () => {
       'Verspätet: diese Nachricht konnte nicht früher zugestellt werden.',
       '',
       'Cart Ä/1: Batterie schwach, 46,94 V in Ruhe (schwach unter 47,5 V)',
-      'Wo: nicht bekannt',
+      'Wo: unbekannt',
       'Seit: 01.05.2026, 20:05',
       'https://barn.example/app/#cart=%C3%84%2F1',
     ].join('\n'),
@@ -84,7 +84,7 @@ test('a cart whose position is unknown now is shown where it was last', () => {
 test('several alerts are one message with one title', () => {
   const notice = noticeOf([alert('outside', '3'), alert('moved_after_hours', '10')], CONTEXT)
   assert.equal(notice.title, 'Pebble Creek: 2 alerts')
-  assert.deepEqual(notice.text.match(/^Cart .*$/gm), ['Cart 3: outside the course', 'Cart 10: moved after hours'])
+  assert.deepEqual(notice.text.match(/^Cart .*$/gm), ['Cart 3: off course', 'Cart 10: moved after closing'])
   assert.equal(notice.link, 'https://barn.example/app/#cart=3')
 })
 
@@ -92,7 +92,7 @@ test('a message about very many alerts names as many as fit', () => {
   const [first, ...others] = Array.from({ length: 500 }, (_, i) => alert('outside', `${i}`))
   assert.ok(first !== undefined)
   const { text, title } = noticeOf([first, ...others], GERMAN)
-  assert.equal(title, 'Grünau: 500 Meldungen')
+  assert.equal(title, 'Grünau: 500 Alarme')
   const named = text.match(/^Cart/gm)?.length ?? 0
   assert.ok(named > 15, `${named}`)
   assert.ok(text.endsWith(`\n\nUnd ${500 - named} weitere.`))
@@ -113,5 +113,5 @@ describe('every alert kind', () => {
 
 test('a title is one line', () => {
   const { title } = noticeOf([alert('zone_stay', '17', { name: 'Bun\r\nker', seconds: 60 })], CONTEXT)
-  assert.equal(title, 'Pebble Creek: Cart 17: stays in a stop zone: Bun ker (1 min)')
+  assert.equal(title, 'Pebble Creek: Cart 17: stopped in a no-go zone: Bun ker (1 min)')
 })

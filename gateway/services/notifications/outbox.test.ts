@@ -235,7 +235,7 @@ test('a notifier sends 30 seconds after the first alert', async (t) => {
   await pass(desk, 10_000)
   await receiver.has(1)
   const [text = ''] = texts(receiver)
-  assert.deepEqual(text.match(/^Cart.*$/gm), ['Cart 1: outside the course', 'Cart 2: battery low'])
+  assert.deepEqual(text.match(/^Cart.*$/gm), ['Cart 1: off course', 'Cart 2: low battery'])
   assert.match(text, /^Where: Hole 3 \(1\.00000, 2\.00000\)$/m)
   assert.match(text, /^Since: 1 May 2026, 12:00$/m)
   assert.match(text, /^https:\/\/barn\.example\/app\/#cart=1$/m)
@@ -252,7 +252,7 @@ test('a notifier sends only within its hours, in the time zone of the site', asy
   await desk.open('outside', 'at night')
   await pass(desk, 30_000)
   await receiver.has(1)
-  assert.deepEqual(texts(receiver)[0]?.match(/^Cart.*$/gm), ['Cart at night: outside the course'])
+  assert.deepEqual(texts(receiver)[0]?.match(/^Cart.*$/gm), ['Cart at night: off course'])
 })
 
 test('a notifier sends only alerts that were not acknowledged in time', async (t: TestContext) => {
@@ -266,7 +266,7 @@ test('a notifier sends only alerts that were not acknowledged in time', async (t
   await pass(desk, 30_000)
   await receiver.has(1)
   await desk.acknowledge(c)
-  assert.deepEqual(texts(receiver)[0]?.match(/^Cart.*$/gm), ['Cart c: outside the course'])
+  assert.deepEqual(texts(receiver)[0]?.match(/^Cart.*$/gm), ['Cart c: off course'])
   assert.equal(receiver.received.length, 1)
 })
 

@@ -81,8 +81,8 @@ interface RecallTexts {
 
 /** Default texts on screens, by the language of the site. */
 const RECALL_TEXTS: Record<SiteSettings['language'], RecallTexts> = {
-  en: { start: 'All carts in: please return to the clubhouse now.', end: 'It is over.' },
-  de: { start: 'Alle Carts zurück: Bitte jetzt zum Clubhaus kommen.', end: 'Es ist vorbei.' },
+  en: { start: 'All carts in: please return to the clubhouse now.', end: 'Recall ended.' },
+  de: { start: 'Alle Carts zurück: Bitte jetzt zum Clubhaus kommen.', end: 'Rückruf beendet.' },
 }
 
 interface RecallDeps {
