@@ -116,7 +116,9 @@ export class Stored implements Check {
           const text = textOf(row)
           if (text !== null) seen.set(`${path} ${idOf(row)}`, text)
         }
-        isMore = rows.length === MAX_PAGE && Date.parse(String(rows.at(-1)?.[TIME_OF[path] ?? ''])) > sinceMs
+        const isRecent = (row: Row) => Date.parse(String(row[TIME_OF[path] ?? ''])) > sinceMs
+        // a wrong clock makes later ones older
+        isMore = rows.length === MAX_PAGE && rows.some(isRecent)
       }
       for (const [key, was] of this.#events) {
         if (!key.startsWith(`${path} `)) continue
