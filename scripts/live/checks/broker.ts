@@ -49,8 +49,9 @@ export function countCheck(programs: Programs): Check {
       const found = [...compareCounts(truth, shown), ...compareClients(truth, listed.body.clients)]
       // it takes some seconds, in which others come and go
       const before = readTruth(programs)
+      const { starts } = bottle.life
       const sys = await readRetained(programs, [`${SYS}clients/+`])
-      if (sys !== null) found.push(...compareSys(before, sys))
+      if (sys !== null && bottle.life.starts === starts) found.push(...compareSys(before, sys))
       return found
     },
   }
