@@ -33,6 +33,7 @@ export class Programs implements Part, OnBroker {
   readonly bottle: Bottle
   readonly #now: () => number
   #lends = 0
+  #isLeaving = false
 
   constructor(bottle: Bottle) {
     this.bottle = bottle
@@ -90,7 +91,7 @@ export class Programs implements Part, OnBroker {
     if (kind === 'kill' || kind === 'restart' || kind === 'rush' || kind === 'slow' || kind === 'away')
       for (const i of this.publishers.keys()) this.#publish(i, kind === 'away' ? 8 : 40)
     if (kind === 'guest') await this.#lend()
-    if (kind === 'guest-leaves') await this.#takeBack()
+    if (kind === 'guest-leaves' || this.#isLeaving) await this.#takeBack()
     if (kind === 'away') {
       const one = [...this.subscribers, ...this.publishers][entry.program]
       if (one !== undefined) this.#lose(one, entry, () => one.goOffline(politeOr(entry.how), this.#now()))
@@ -122,13 +123,14 @@ export class Programs implements Part, OnBroker {
     running.run(lent.program, () => lent.client.goOnline())
   }
 
-  /** Removes the device that was lent, unless no gateway answers. */
+  /** Removes the device that was lent; again after a request without a response, which may have removed it. */
   async #takeBack(): Promise<void> {
     const { lent } = this
-    if (lent === null) return
+    if (lent === null || !this.bottle.life.isRunning) return
     const answer = await this.bottle.ask('DELETE', `/devices/${lent.name}`)
-    if (answer === null || answer.status >= 500) return
-    running.run(lent.program, () => lent.goOffline('abruptly', this.#now()))
+    if (!this.#isLeaving) running.run(lent.program, () => lent.goOffline('abruptly', this.#now()))
+    this.#isLeaving = answer === null || answer.status >= 500
+    if (this.#isLeaving) return
     this.lent = null
     this.returned.push(lent.name)
   }
