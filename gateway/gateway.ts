@@ -118,6 +118,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     parts.firstAdminKey,
     parts.databaseCheck,
     parts.backups,
+    parts.setUpBackups,
     // independent of all other components
     ...(parts.sync === undefined ? [] : [parts.sync]),
   ]

@@ -29,6 +29,7 @@ import { Reports } from '#services/reports.ts'
 import { Erasures } from '#services/retention/erasures.ts'
 import { EventGrowth } from '#services/retention/event-growth.ts'
 import { Rounds } from '#services/rounds/rounds.ts'
+import { SetUpBackups } from '#services/set-up-backups.ts'
 import { Site } from '#services/site.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
 import { createTelemetry } from '#services/telemetry/telemetry.ts'
@@ -57,6 +58,8 @@ export interface Overrides extends ClockOverrides {
   machineRoot?: string
   /** Replaces the folder with the build of the app. */
   dashboardDir?: string
+  /** Replaces the folders where disks are mounted. */
+  stickRoots?: readonly string[]
   tickMs?: number
   /** Called for each step of an upgrade of the database, for monitors that limit the time of a start. */
   onUpgrade?: OnUpgrade
@@ -120,6 +123,7 @@ export function createServices(config: Config, log: Log, overrides: Overrides, l
   const visibleCarts = new VisibleCarts(carts, { autoLockAtMs, openAlertIdsOf })
   const { dataDir, backup: settings } = config
   const backups = new Backups({ ...base, ...clockTrust, machine, dataDir, settings })
+  const setUpBackups = new SetUpBackups({ ...base, dataDir, stickRoots: overrides.stickRoots })
   const tls = createTls(config, base)
   const alerts = new Alerts({
     ...base,
@@ -167,6 +171,7 @@ export function createServices(config: Config, log: Log, overrides: Overrides, l
     zoneSwitches,
     rounds,
     backups,
+    setUpBackups,
     alerts,
     eventGrowth,
     databaseCheck,

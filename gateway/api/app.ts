@@ -37,6 +37,7 @@ import { createLockEventsApi } from './lock-events.ts'
 import { createBackupsApi } from './machine/backups.ts'
 import { createClockApi } from './machine/clock.ts'
 import { createMachineApi } from './machine/machine.ts'
+import { createSetUpApi } from './machine/set-up.ts'
 import { createTlsApi } from './machine/tls.ts'
 import { createMeApi } from './me.ts'
 import { createMqttApi } from './mqtt.ts'
@@ -128,6 +129,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createDevicesApi(deps))
   app.route('/', createDeviceImportApi(deps))
   app.route('/', createBackupsApi(deps))
+  app.route('/', createSetUpApi(deps))
   app.route('/', createEnrolmentApi(deps))
   app.route('/', createGroupsApi(deps))
   app.route('/', createCommandsApi(deps))

@@ -34,6 +34,7 @@ import type { Recall } from '#services/recall/recall.ts'
 import type { Reports } from '#services/reports.ts'
 import type { Erasures } from '#services/retention/erasures.ts'
 import type { Rounds } from '#services/rounds/rounds.ts'
+import type { SetUpBackups } from '#services/set-up-backups.ts'
 import type { Site } from '#services/site.ts'
 import type { BlockDamage } from '#services/telemetry/block-damage.ts'
 import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
@@ -135,6 +136,7 @@ export interface MachineDeps {
   damage: Pick<BlockDamage, 'summary'>
   databaseCheck: Pick<DatabaseCheck, 'last'>
   backups: Pick<Backups, 'status' | 'nextMs' | 'begin'>
+  setUpBackups: Pick<SetUpBackups, 'requireNew' | 'sticks' | 'uploadBytes' | 'append' | 'list'>
   diskGuard: Pick<DiskGuard, 'use' | 'detail'>
   clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'systemMs' | 'confirmedMs' | 'isTrusted' | 'doubt'>
   clockConfirmation: Pick<ClockConfirmation, 'confirm' | 'state'>

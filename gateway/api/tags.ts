@@ -97,8 +97,8 @@ export const TAGS: Tags = {
     },
     {
       name: 'Backups',
-      description: 'Nightly backups: target, list, and a backup on request.',
-      nouns: ['backups'],
+      description: 'Nightly backups, a backup on request, and the backups that a new gateway finds.',
+      nouns: ['backups', 'setup'],
     },
     {
       name: 'System',

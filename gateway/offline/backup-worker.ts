@@ -1,16 +1,18 @@
-// Backup thread: makes one backup, posts its result and ends.
+// Backup thread: makes one backup or lists those of a target, posts its result and ends.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import type { BackupAnswer, BackupRequest } from '#services/backups.ts'
+import type { ListAnswer, ListRequest } from '#services/set-up-backups.ts'
 import { describeError } from '#shared/errors.ts'
 import { lowerThreadPriority } from '#shared/thread.ts'
 import { backupPlaceOf } from './backup-places.ts'
 import { backUp } from './backups.ts'
+import { findBackups } from './found-backups.ts'
 
 /** Lowest priority of a thread. */
 const LOWEST = 19
 
-function post(answer: BackupAnswer): void {
+function post(answer: BackupAnswer | ListAnswer): void {
   parentPort?.postMessage(answer)
 }
 
@@ -27,6 +29,17 @@ async function answer(request: BackupRequest): Promise<BackupAnswer> {
   }
 }
 
+async function list({ target, s3, passphrase }: ListRequest): Promise<ListAnswer> {
+  try {
+    return {
+      kind: 'listed',
+      backups: await findBackups(backupPlaceOf(target, 'read', { readS3: () => s3 }), passphrase),
+    }
+  } catch (error) {
+    return { kind: 'failed', reason: describeError(error) }
+  }
+}
+
 // set by the service that started the thread
-const request = workerData as BackupRequest
-void answer(request).then(post)
+const request = workerData as BackupRequest | ListRequest
+void ('keep' in request ? answer(request) : list(request)).then(post)

@@ -135,3 +135,81 @@ export const backupsSchema = z
 export const startedBackupSchema = z
   .object({ success: z.literal(true) })
   .meta({ id: 'StartedBackup', description: 'Backup started; GET /backups shows the result.' })
+
+/** Maximum of one piece of an upload. */
+export const MOST_PIECE_BYTES = 8 * 1_048_576
+
+const sourceSchema = z
+  .discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('stick'),
+      path: z.string().max(1_000).meta({ description: 'Path from GET /setup/places.' }),
+    }),
+    z.strictObject({ kind: z.literal('upload') }),
+    z.strictObject({
+      kind: z.literal('bucket'),
+      endpoint: z.string().max(500).meta({ description: 'Address of a store that speaks S3, without the bucket.' }),
+      region: z.string().max(100).default('us-east-1').meta({ description: 'Region of the bucket.' }),
+      bucket: z.string().max(100).meta({ description: 'Name of the bucket.' }),
+      prefix: z
+        .string()
+        .max(500)
+        .default('')
+        .meta({ description: 'Folder in the bucket; empty for the whole bucket.' }),
+      key_id: z.string().min(1).max(200).meta({ description: 'Id of the key of the store.' }),
+      secret: z.string().min(1).max(500).meta({ description: 'Secret of that key; used for this request only.' }),
+    }),
+  ])
+  .meta({ id: 'BackupSource' })
+export type BackupSource = z.infer<typeof sourceSchema>
+
+export const listedBackupsQuerySchema = z
+  .strictObject({
+    from: sourceSchema,
+    passphrase: z.string().min(1).max(1_000).optional().meta({ description: 'Passphrase of encrypted backups.' }),
+  })
+  .meta({ id: 'SetUpBackupsQuery' })
+
+const foundBackupSchema = z.object({
+  number: z.number().int().meta({ description: 'Number of the backup at its place.', example: 214 }),
+  at: isoSchema.meta({ description: 'Time of the backup, by the clock of its gateway.' }),
+  program: z.string().meta({ description: 'Program that made it.', example: 'cartbarn 1.0.1' }),
+  schema: z.number().int().meta({ description: 'Number of migrations of its database.' }),
+  is_newer: z.boolean().meta({ description: 'True if this program is too old to restore it.' }),
+  is_encrypted: z.boolean().meta({ description: 'True if a passphrase was needed.' }),
+  rows: z.number().int().meta({ description: 'Number of rows in all tables.' }),
+  bytes: z.number().int().meta({ description: 'Size of its rows before compression.' }),
+  devices: z.number().int().meta({ description: 'Number of registered devices.' }),
+  users: z.number().int().meta({ description: 'Number of users.' }),
+  lacks: z.array(z.string()).meta({ description: 'Readable list of what a restored gateway needs in addition.' }),
+})
+export type FoundBackup = z.infer<typeof foundBackupSchema>
+
+export const foundBackupsSchema = z
+  .object({ backups: z.array(foundBackupSchema).meta({ description: 'Newest first.' }) })
+  .meta({ id: 'FoundBackups' })
+
+export const setUpPlacesSchema = z
+  .object({
+    sticks: z.array(
+      z.object({ path: z.string().meta({ description: 'Set or file of backups.', example: '/media/stick/cartbarn' }) }),
+    ),
+    upload_bytes: z.number().int().meta({ description: 'Bytes of the upload so far; 0 without one.' }),
+  })
+  .meta({ id: 'SetUpPlaces' })
+
+export const uploadQuerySchema = z.object({
+  offset: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .meta({ description: 'Bytes sent before; 0 begins again.' }),
+})
+export const pieceSchema = z.custom<Blob>().meta({ type: 'string', format: 'binary' })
+export const uploadedSchema = z
+  .object({
+    success: z.literal(true),
+    upload_bytes: z.number().int().meta({ description: 'Bytes of the upload so far.' }),
+  })
+  .meta({ id: 'UploadedPiece' })

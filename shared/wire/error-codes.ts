@@ -153,6 +153,24 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; otherStatus?
   no_course: { status: 409, meaning: 'There is no course map yet.' },
   recall_active: { status: 409, meaning: 'A recall is already active: end it first.' },
   backup_running: { status: 409, meaning: 'A backup is already in progress.' },
+  set_up_only: {
+    status: 403,
+    meaning: 'Only the browser that sets up the gateway, or a key of an admin, may do this.',
+  },
+  not_new: {
+    status: 409,
+    meaning: 'The gateway is no longer new: it has devices, or its set-up is over. Stop it and use `cartbarn restore`.',
+  },
+  wrong_offset: {
+    status: 409,
+    meaning: 'A piece of an upload does not continue it; `detail` has the expected offset.',
+  },
+  no_space: { status: 409, meaning: 'The disk of the gateway has not enough space for the upload.' },
+  listing_backups: { status: 409, meaning: 'Another request is still listing the backups of a place.' },
+  backup_unreadable: {
+    status: 409,
+    meaning: 'The place cannot be read, or the passphrase is wrong, or it has no backups; `detail` has the reason.',
+  },
   no_backup_target: {
     status: 409,
     meaning: 'The gateway has no CARTBARN_BACKUP_TO: there are no nightly backups.',

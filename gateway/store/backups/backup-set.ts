@@ -10,7 +10,7 @@ import { BackupFault, UnreachableFault } from './backup-fault.ts'
 import { BACKUP_VERSION, BlobCipher, MOST_MANIFEST_BYTES, MOST_PART_BYTES, MOST_SEALED_BYTES } from './blob-cipher.ts'
 import type { BackupPlace } from './place.ts'
 
-const HEADER = 'cartbarn-backup.json'
+export const HEADER = 'cartbarn-backup.json'
 const MOST_HEADER_BYTES = 64 * 1024
 const SNAPSHOTS = 'snapshots'
 const BLOBS = 'blobs'
@@ -106,6 +106,10 @@ export class BackupSet {
           'it was made without one, leave --passphrase-file out',
       )
     return new BackupSet(place, header, BlobCipher.open(header, passphrase))
+  }
+
+  get isEncrypted(): boolean {
+    return this.#header.encryption !== null
   }
 
   /** Throws `BackupFault` unless its newest backup can be read. */

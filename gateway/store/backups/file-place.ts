@@ -17,7 +17,7 @@ import { BackupFault, inWords } from './backup-fault.ts'
 import type { BackupPlace, PlacedFile } from './place.ts'
 import { syncNames } from './synced-files.ts'
 
-const MAGIC = Buffer.from('cartbarn backup 1\n')
+export const MAGIC = Buffer.from('cartbarn backup 1\n')
 /** Lengths of the name and of the content, before both; zeros precede the checksum at the end of the file. */
 const ENTRY_BYTES = 8
 const SUM_BYTES = 32

@@ -1,0 +1,79 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import type { MiddlewareHandler } from 'hono'
+import { ForbiddenError } from '#shared/errors.ts'
+import { bytesBodyUpTo, jsonBody } from '#shared/http/request-guards.ts'
+import { answers, body } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
+import {
+  foundBackupsSchema,
+  listedBackupsQuerySchema,
+  MOST_PIECE_BYTES,
+  pieceSchema,
+  setUpPlacesSchema,
+  uploadedSchema,
+  uploadQuerySchema,
+} from '#shared/wire/backups.ts'
+import { type ApiEnv, adminOnly, createApi } from '../api-env.ts'
+import type { MachineDeps, PeopleDeps } from '../deps.ts'
+
+const BYTES = 'application/octet-stream'
+const WHO = 'For the browser that sets up the gateway, or a key of an admin, while the gateway is new.'
+
+/** `/setup`: backups that a new gateway may be restored from. */
+export function createSetUpApi({ setUp, setUpBackups }: PeopleDeps & MachineDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+  const settingUp: MiddlewareHandler<ApiEnv> = async (c, next) => {
+    const { session } = c.var.user
+    if (session !== null && !setUp.isOf(session))
+      throw new ForbiddenError('set_up_only', 'only the browser that sets up the gateway may do this')
+    setUpBackups.requireNew()
+    await next()
+  }
+
+  api.openapi(
+    route.get('/setup/places', 'Find backups at a new gateway', {
+      operationId: 'findBackupPlaces',
+      description: `Sets and files of backups on disks other than that of the data folder. ${WHO}`,
+      middleware: [adminOnly, settingUp],
+      responses: answers(setUpPlacesSchema, 'The places.', 403, 409),
+    }),
+    (c) =>
+      c.json({ sticks: setUpBackups.sticks().map((path) => ({ path })), upload_bytes: setUpBackups.uploadBytes }, 200),
+  )
+
+  api.openapi(
+    route.put('/setup/upload', 'Upload a backup to a new gateway', {
+      operationId: 'uploadBackup',
+      description:
+        'A backup file in pieces of at most 8 MiB, in order. The gateway deletes it a day after the last piece and ' +
+        `at its next start. ${WHO}`,
+      middleware: [adminOnly, settingUp, bytesBodyUpTo(MOST_PIECE_BYTES, [BYTES])],
+      request: {
+        query: uploadQuerySchema,
+        body: { required: true, content: { [BYTES]: { schema: pieceSchema } } },
+      },
+      responses: answers(uploadedSchema, 'The piece is stored.', 400, 403, 409, 413, 415),
+    }),
+    async (c) => {
+      const piece = new Uint8Array(await c.req.arrayBuffer())
+      const uploaded = await setUpBackups.append(c.req.valid('query').offset, piece)
+      return c.json({ success: true as const, upload_bytes: uploaded }, 200)
+    },
+  )
+
+  api.openapi(
+    route.post('/setup/backups', 'List the backups of a place', {
+      operationId: 'listBackupsOfPlace',
+      description: `Reads the manifests of all backups there; one request at a time. ${WHO}`,
+      middleware: [adminOnly, settingUp, jsonBody],
+      request: { body: body(listedBackupsQuerySchema) },
+      responses: answers(foundBackupsSchema, 'The backups.', 400, 403, 409, 413, 415),
+    }),
+    async (c) => {
+      const { from, passphrase } = c.req.valid('json')
+      return c.json({ backups: await setUpBackups.list(from, passphrase) }, 200)
+    },
+  )
+
+  return api
+}
