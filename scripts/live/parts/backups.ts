@@ -162,6 +162,8 @@ export class Backups implements Part {
     const last = this.#attempts.findLast((one) => one.startMs < startMs && one.isGood === true)
     const sinceMs = startMs - (last?.startMs ?? this.#bottle.time.startMs)
     if (sinceMs >= LATE_MS || isByWrongClock || last?.isByWrongClock) return true
+    // a disk that failed may have kept the gateway from noting the last one
+    if (this.#bottle.unsaved.some((atMs) => atMs > startMs - sinceMs && atMs < startMs)) return true
     const isInHour = Math.floor(toLocal(startMs).minute / 60) === this.#hour
     return isInHour && (last === undefined || sinceMs >= SAME_NIGHT_MS)
   }
