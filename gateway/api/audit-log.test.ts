@@ -230,6 +230,8 @@ const CHANGES_NOTHING: Record<string, string> = {
   'POST /sync/audit': 'compares, and sends what is missing',
   'POST /sync/receipts': 'notes what the head office has',
   'POST /course/propose-zones': 'answers zones that somebody may save',
+  'POST /setup/backups': 'reads what backups hold',
+  'PUT /setup/upload': 'keeps a file for a day, for a restore that replaces the log',
   'DELETE /mqtt/clients/{client_id}': 'closes a connection, which the client may open again',
 }
 
