@@ -866,7 +866,7 @@ describe('while the disk cannot be written', () => {
       isStored = true
     })
     await eventually(async () => (await metric(gateway, 'cartbarn_write_queue_rows')) > 0, 'in the queue')
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 5; round++) {
       assert.deepEqual((await cart.get()).attributes, {})
       assert.deepEqual(await cart.battery(), [])
       assert.deepEqual(await watcher.flush(), [])
