@@ -9,6 +9,7 @@ import type { GatewayDocument } from './documents/openapi.ts'
 /** Responses that contain rows but are not lists of rows. */
 const NO_LISTS = {
   '/health': 'a status: what is damaged is a part of it',
+  '/setup/places': 'a status: sticks, and the size of the upload',
   '/recall': 'the state of one recall, with its carts',
   '/carts/{cart}': 'one cart, with its devices and zones',
   '/groups/{groupId}/config/{type}': 'one layer, with its warnings',
