@@ -48,8 +48,8 @@ export const BREAKS: readonly Break[] = [
     check: 4,
     how: 'three messages in ten do not become the latest',
     file: 'gateway/services/ingest/apply-batch.ts',
-    from: 'Object.assign(draft.state.values, run.values)',
-    to: 'if (Math.random() > 0.3) Object.assign(draft.state.values, run.values)',
+    from: 'Object.assign(draft.state.values, last.values)',
+    to: 'if (Math.random() > 0.3) Object.assign(draft.state.values, last.values)',
   },
   {
     check: 5,

@@ -20,6 +20,8 @@ export function applyBatch(draft: ReportedState, run: MessageBatch, watched: Wat
   const { numbers } = run
   const last = run.samples.at(-1)
   if (last !== undefined && isAllNews(draft, run, last)) {
+    run.moves = run.samples
+    run.late = []
     Object.assign(draft.state.values, last.values)
     for (const key in last.values) draft.state.atMs[key] = last.atMs
     moveRecordsOn(draft, run, numbers)
