@@ -225,8 +225,8 @@ export const BREAKS: readonly Break[] = [
     check: 30,
     how: 'pin_locked is not opened',
     file: `${RULES}/pin-alerts.ts`,
-    from: 'if (nowMs >= untilMs || name === undefined)',
-    to: 'if (nowMs > 0 || name === undefined)',
+    from: 'if (leftMs <= 0 || name === undefined)',
+    to: 'if (leftMs !== 0 || name === undefined)',
     days: 2,
   },
   {

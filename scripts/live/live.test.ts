@@ -23,6 +23,11 @@ async function live(...args: string[]): Promise<{ code: number; output: string }
   )
 }
 
+test('each break replaces a text that is in its file once', () => {
+  for (const { check, file, from } of BREAKS)
+    assert.equal(readFileSync(file, 'utf8').split(from).length, 2, `check ${check}: ${file}`)
+})
+
 test('a morning with kills has no wrong response, and twice the same trace', async () => {
   const [one, other] = await Promise.all([1, 2].map(() => runPlan({ plan: PLAN, untilMs: UNTIL_MS })))
   assert.deepEqual(one?.wrong, [])
