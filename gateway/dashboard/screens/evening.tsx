@@ -162,7 +162,7 @@ function Sheet({ groups }: { groups: EveningGroups }) {
           <h2>
             {texts.groups[name]}: {groups[name].length}
           </h2>
-          <p dir="auto">{groups[name].map(({ cart }) => cart).join(', ') || texts.nobody}</p>
+          <p dir="auto">{groups[name].map(({ cart }) => cart).join(', ') || texts.none}</p>
         </div>
       ))}
     </section>

@@ -85,7 +85,7 @@ function NoRounds({ holes, hasParking, isKnown }: { holes: number; hasParking: b
         )}
       </>
     )
-  return isKnown ? <p>{texts.nobody}</p> : null
+  return isKnown ? <p>{texts.noRounds}</p> : null
 }
 
 /** Zones of the site that rounds depend on. */

@@ -84,7 +84,7 @@ function People({ people, question, onChosen }: PeopleProps) {
         {question.reason === 'idle' && (
           <li>
             <button type="button" class="button wide" disabled={isSending} onClick={() => void send(signOut)}>
-              <span class="cut">{texts.nobody(me.value?.session?.name ?? '')}</span>
+              <span class="cut">{texts.asTablet(me.value?.session?.name ?? '')}</span>
             </button>
           </li>
         )}

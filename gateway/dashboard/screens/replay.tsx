@@ -155,7 +155,7 @@ function Counts({ replay: { fleet } }: { replay: CourseReplay }) {
   // an unread fleet does not mean an empty one
   if (fleet.carts.size === 0 && line.state.value.kind === 'lost') return <NotKnown />
   const counts = countCarts(fleet.version.value >= 0 ? fleet.carts.values() : [])
-  const words = fleet.carts.size === 0 ? texts.nobody : texts.seen(counts.out, counts.in, counts.outside, counts.silent)
+  const words = fleet.carts.size === 0 ? texts.noData : texts.seen(counts.out, counts.in, counts.outside, counts.silent)
   return <p class="replay-counts">{words}</p>
 }
 

@@ -17,7 +17,8 @@ export const barnTexts = defineTexts({
     askFar: (distance: string, cart: string) => `Save the barn ${distance} from cart ${cart}?`,
     farWhy: 'No other cart is nearer. Only carts inside the circle count as in the barn.',
     drag: (margin: string) =>
-      `Drag the circle to move it, its edge to resize it. Make it about ${margin} larger than the building: GPS drifts under a roof.`,
+      'Drag the circle to move it, its edge to resize it. ' +
+      `Make it about ${margin} larger than the building: GPS drifts under a roof.`,
     radius: 'Radius',
     smaller: 'Smaller',
     larger: 'Larger',
@@ -48,7 +49,8 @@ export const barnTexts = defineTexts({
     askFar: (distance: string, cart: string) => `Halle ${distance} von Cart ${cart} entfernt speichern?`,
     farWhy: 'Kein anderes Cart ist näher. Nur Carts im Kreis gelten als in der Halle.',
     drag: (margin: string) =>
-      `Kreis ziehen zum Verschieben, Rand ziehen für die Größe. Etwa ${margin} größer als das Gebäude wählen: GPS ist unter Dächern ungenau.`,
+      'Kreis ziehen zum Verschieben, Rand ziehen für die Größe. ' +
+      `Etwa ${margin} größer als das Gebäude wählen: GPS ist unter Dächern ungenau.`,
     radius: 'Radius',
     smaller: 'Kleiner',
     larger: 'Größer',

@@ -31,7 +31,7 @@ export const eveningTexts = defineTexts({
       cart_not_found: 'Removed',
       cart_forbidden: 'No access',
     },
-    nobody: 'none',
+    none: 'none',
     asOf: (time: string) => `As of ${time}`,
   },
   de: {
@@ -64,7 +64,7 @@ export const eveningTexts = defineTexts({
       cart_not_found: 'Entfernt',
       cart_forbidden: 'Kein Zugriff',
     },
-    nobody: 'keine',
+    none: 'keine',
     asOf: (time: string) => `Stand ${time}`,
   },
 })

@@ -11,7 +11,7 @@ export const personTexts = defineTexts({
     ok: 'OK',
     cancel: 'Cancel',
     others: 'Someone else',
-    nobody: (name: string) => `Continue as ${name}`,
+    asTablet: (name: string) => `Continue as ${name}`,
     key: 'Your key',
     goOn: 'Continue',
     nobodyHasPin: 'Nobody with the required role has a PIN. Set one under More, PIN user, to need the key only now.',
@@ -26,7 +26,7 @@ export const personTexts = defineTexts({
     ok: 'OK',
     cancel: 'Abbrechen',
     others: 'Andere Person',
-    nobody: (name: string) => `Weiter als ${name}`,
+    asTablet: (name: string) => `Weiter als ${name}`,
     key: 'Ihr Schlüssel',
     goOn: 'Weiter',
     nobodyHasPin:

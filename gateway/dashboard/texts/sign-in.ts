@@ -79,7 +79,8 @@ export const signInTexts = defineTexts({
     ownPinWhy: 'Für Admin-Aktionen an diesem Tablet. Ohne PIN ist alle zehn Minuten der Schlüssel nötig.',
     writtenDown: 'Gespeichert',
     noCookies: (host: string) =>
-      `Die Anmeldung braucht Cookies, die dieser Browser blockiert. Cookies für ${host} erlauben, dann erneut versuchen.`,
+      'Die Anmeldung braucht Cookies, die dieser Browser blockiert. ' +
+      `Cookies für ${host} erlauben, dann erneut versuchen.`,
     codeLength: 'Ein Code hat 12 Zeichen.',
     tooLate: 'Zeit abgelaufen. Den Schlüssel aus admin-key.txt des Gateways eingeben.',
     adminKey: 'Admin-Schlüssel',

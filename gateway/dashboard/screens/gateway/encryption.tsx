@@ -115,7 +115,7 @@ function PlainUses({ uses }: { uses: Tls['plain_http']['used_by'] }) {
       <h2>{texts.plain}</h2>
       <p>{texts.plainWhy}</p>
       {uses.length === 0 ? (
-        <p>{texts.nobody}</p>
+        <p>{texts.none}</p>
       ) : (
         <dl class="facts">
           {uses.flatMap(({ kind, id, name, address, last_at }) => [

@@ -62,7 +62,7 @@ export function MqttClientsPage() {
       <AdminList of={list}>
         {({ clients }) => (
           <section class="panel">
-            {clients.length === 0 && <p>{texts.nobody}</p>}
+            {clients.length === 0 && <p>{texts.noClients}</p>}
             <ul class="items">
               {clients.map((client) => (
                 <Client key={`${client.user_id} ${client.client_id}`} client={client} onChange={list.again} />

@@ -26,7 +26,7 @@ export function PinUserPanel() {
         <dt>{texts.tablet}</dt>
         <dd dir="auto">{me.session?.name}</dd>
         <dt>{texts.acts}</dt>
-        <dd dir="auto">{person === null ? texts.nobody : `${person.name} (${texts.roles[me.role]})`}</dd>
+        <dd dir="auto">{person === null ? texts.none : `${person.name} (${texts.roles[me.role]})`}</dd>
       </dl>
       <div class="row">
         {person === null ? (

@@ -163,7 +163,7 @@ stage.eachSetup('storage, clients, damage, head office and who did what', async 
     .first()
     .waitFor()
   await audit()
-  await page.getByLabel('Name contains').fill('nobody at all')
+  await page.getByLabel('Name contains').fill('no such client')
   await page.getByText('No matching clients.').waitFor()
 
   await page.goto(page.url().replace(/#.*/, '#/more/damage'))

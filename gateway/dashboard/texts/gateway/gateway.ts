@@ -73,7 +73,7 @@ export const gatewayTexts = defineTexts({
     queued: (count: number) => `${count} queued`,
     throttled: (count: number) => `throttled ${count} times`,
     takenOver: (count: number) => `ID used twice: taken over ${count === 1 ? 'once' : `${count} times`}`,
-    nobody: 'No matching clients.',
+    noClients: 'No matching clients.',
     disconnect: 'Disconnect',
     askDisconnect: (name: string) => `Disconnect ${name}?`,
     disconnectMeans: 'The connection is closed and its queue deleted. It may reconnect immediately.',
@@ -90,7 +90,8 @@ export const gatewayTexts = defineTexts({
     },
     aside: 'Isolated history',
     asideWhat: (blocks: string, records: string | null) =>
-      `${blocks} blocks, ${records === null ? 'number of records unknown' : `${records} records`}. All other history is intact.`,
+      `${blocks} blocks, ${records === null ? 'number of records unknown' : `${records} records`}. ` +
+      'All other history is intact.',
     streamNames: { gps: 'positions', battery: 'voltages', log: 'newest messages' },
     repairHow: 'Restore a good backup if there is one. Otherwise stop the gateway and run on its computer:',
     quarantine: 'Unreadable messages',
@@ -186,7 +187,7 @@ export const gatewayTexts = defineTexts({
     queued: (count: number) => `${count} wartend`,
     throttled: (count: number) => `${count}-mal gedrosselt`,
     takenOver: (count: number) => `ID doppelt verwendet: ${count}-mal übernommen`,
-    nobody: 'Keine passenden Clients.',
+    noClients: 'Keine passenden Clients.',
     disconnect: 'Trennen',
     askDisconnect: (name: string) => `${name} trennen?`,
     disconnectMeans: 'Die Verbindung wird getrennt, die Warteschlange gelöscht. Neu verbinden ist sofort möglich.',
@@ -203,7 +204,8 @@ export const gatewayTexts = defineTexts({
     },
     aside: 'Isolierter Verlauf',
     asideWhat: (blocks: string, records: string | null) =>
-      `${blocks} Blöcke, ${records === null ? 'Zahl der Werte unbekannt' : `${records} Werte`}. Alles andere ist unversehrt.`,
+      `${blocks} Blöcke, ${records === null ? 'Zahl der Werte unbekannt' : `${records} Werte`}. ` +
+      'Alles andere ist unversehrt.',
     streamNames: { gps: 'Positionen', battery: 'Spannungen', log: 'neueste Nachrichten' },
     repairHow: 'Eine gute Sicherung einspielen. Sonst das Gateway anhalten und auf seinem Rechner ausführen:',
     quarantine: 'Unlesbare Nachrichten',
