@@ -4,15 +4,17 @@ import { encodeBlock } from '#shared/telemetry/block.ts'
 import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
 import type { SyncFault } from './findings.ts'
 import { type JudgedGateway, judgeSync } from './judge.ts'
-import type { HubSite } from './telemetry-check.ts'
+import { type HubSite, listRecords } from './telemetry-check.ts'
 
 /** Way to damage a hub's data, and the finding that must result. */
 export interface Sabotage {
   name: string
   noticedAs: readonly SyncFault[]
   /** Returns false if there was nothing to damage. */
-  spoil(site: HubSite, hardwareIds: readonly string[]): Promise<boolean>
+  spoil(site: HubSite, traffic: Traffic): Promise<boolean>
 }
+
+type Traffic = JudgedGateway['traffic']
 
 /** Damages that show that the checks notice. */
 const SABOTAGES: readonly Sabotage[] = [
@@ -23,19 +25,23 @@ const SABOTAGES: readonly Sabotage[] = [
   { name: 'a lost piece of a photo', noticedAs: ['course'], spoil: losePiece },
 ]
 
-/** Loses the newest block: an older one may be purged at the gateway, and then its loss at the hub is not a fault. */
-async function loseBlock({ sql, siteId }: HubSite): Promise<boolean> {
-  const blocks = await sql.run(
-    `DELETE FROM telemetry_block WHERE (site_id, hardware_id, stream, last_ms, first_ms) IN (
-       SELECT site_id, hardware_id, stream, last_ms, first_ms
-       FROM telemetry_block WHERE site_id = $1 ORDER BY last_ms DESC LIMIT 1)`,
-    [siteId],
-  )
-  return blocks > 0 || (await sql.run('DELETE FROM segment WHERE site_id = $1', [siteId])) > 0
+/** Loses the blocks of a record that the gateway still has: the loss of one that it purged or erased is no fault. */
+async function loseBlock({ sql, siteId }: HubSite, { client, hardwareIds }: Traffic): Promise<boolean> {
+  for (const hardwareId of hardwareIds) {
+    const [record] = await listRecords(client, hardwareId, 'gps')
+    if (record === undefined) continue
+    const lost = await sql.run(
+      `DELETE FROM telemetry_block
+       WHERE site_id = $1 AND hardware_id = $2 AND stream = 'gps' AND first_ms <= $3 AND last_ms >= $3`,
+      [siteId, hardwareId, Date.parse(record.timestamp)],
+    )
+    if (lost > 0) return true
+  }
+  return (await sql.run('DELETE FROM segment WHERE site_id = $1', [siteId])) > 0
 }
 
 /** Adds two blocks of three records of a device that share one of them. */
-async function addTwice({ sql, siteId }: HubSite, hardwareIds: readonly string[]): Promise<boolean> {
+async function addTwice({ sql, siteId }: HubSite, { hardwareIds }: Traffic): Promise<boolean> {
   const range = { fromMs: 0, toMs: Date.now(), limit: 3 }
   for (const hardwareId of hardwareIds) {
     const records = await readTelemetry(sql, GPS, { siteId, hardwareId }, range)
@@ -98,7 +104,7 @@ export async function findUnnoticed(database: Database, gateway: JudgedGateway):
   for (const { name, noticedAs, spoil } of SABOTAGES) {
     const attempt = database.transaction(async (sql) => {
       const site = { sql, siteId: gateway.siteId }
-      if (!(await spoil(site, gateway.traffic.hardwareIds))) unnoticed.push(`${name}: nothing to damage`)
+      if (!(await spoil(site, gateway.traffic))) unnoticed.push(`${name}: nothing to damage`)
       else {
         const findings = await judgeSync(sql, gateway)
         if (noticedAs.every((fault) => findings.counts[fault] === 0)) unnoticed.push(name)

@@ -118,7 +118,7 @@ async function readHub({ sql, siteId }: HubSite, hardwareId: string, stream: Tel
 }
 
 /** Reads all records of a stream of a device over the API of a gateway; none if the device is not registered. */
-async function listRecords(gateway: ApiClient, id: string, stream: TelemetryStream): Promise<ListedRecord[]> {
+export async function listRecords(gateway: ApiClient, id: string, stream: TelemetryStream): Promise<ListedRecord[]> {
   try {
     return await gateway.call(`GET /devices/{id}/${stream}`, { path: { id }, query: EVER_LISTED })
   } catch (error) {
