@@ -128,11 +128,13 @@ export class DiskFaults implements Part {
     life.disk.fail({})
     volume.freeBytes = 20e9
     this.#disturb()
-    // what could not be stored is stored at the next interval
-    setTimeout(() => {
-      for (const killMs of kills.filter((one) => one >= sinceMs))
+    const lose = (earliestMs: number) => {
+      for (const killMs of kills.filter((one) => one >= earliestMs))
         for (let atMs = sinceMs; atMs < killMs; atMs += USAGE_SAVED_MS) unsaved.push(atMs)
-    }, USAGE_SAVED_MS)
+    }
+    lose(sinceMs)
+    // what could not be stored is stored at the next interval
+    setTimeout(lose, USAGE_SAVED_MS, time.nowMs)
     this.#ends = undefined
     this.#nearSinceMs = null
     this.#failingSinceMs = null
