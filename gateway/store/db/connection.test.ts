@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
-import { asFields, Connection } from './connection.ts'
+import { newFolder } from '#testing/backup-sets.ts'
+import { NewDatabase } from '../replace/new-database.ts'
+import { openForSetup, openWriter } from '../writer/open.ts'
+import { asFields, Connection, openReader, openUncheckedReader } from './connection.ts'
 
 test('rows have the columns as fields, by either way', (t) => {
   const connection = new Connection(new Database(':memory:'))
@@ -20,3 +25,30 @@ test('rows have the columns as fields, by either way', (t) => {
   assert.equal(connection.get('SELECT at_ms FROM row WHERE at_ms = 9'), undefined)
   assert.deepEqual(connection.statement('SELECT at_ms, name FROM row').get(), { at_ms: 1, name: 'x_y' })
 })
+
+const OPENERS = {
+  openReader,
+  openUncheckedReader,
+  openWriter,
+  openWriterUnchecked: (path: string) => openWriter(path, false),
+  openForSetup,
+  NewDatabase: (path: string) => new NewDatabase(path, false),
+}
+
+for (const [name, open] of Object.entries(OPENERS))
+  test(`${name} leaves no open file behind when the database cannot be read`, (t) => {
+    const path = join(newFolder(t), 'cartbarn.db')
+    writeFileSync(path, Buffer.alloc(8192, 'no database'))
+    assert.throws(() => open(path), { code: 'SQLITE_NOTADB' })
+    const leftOpen = readdirSync('/proc/self/fd').filter((number) => linkOf(number)?.startsWith(path))
+    assert.deepEqual(leftOpen, [])
+  })
+
+function linkOf(number: string): string | null {
+  try {
+    return readlinkSync(`/proc/self/fd/${number}`)
+  } catch {
+    // the descriptor of the listing itself
+    return null
+  }
+}

@@ -114,9 +114,10 @@ export function openReader(path: string): Connection {
 
 /** Opens a reader that ignores wrong page checksums, for content with checksums of its own. */
 export function openUncheckedReader(path: string): Connection {
-  const db = openReadonly(path)
-  stopChecking(db)
-  return new Connection(db)
+  return prepared(openReadonly(path), (db) => {
+    stopChecking(db)
+    return new Connection(db)
+  })
 }
 
 /** Must be called before the first read: the connection reuses whatever is in its page cache by then. */
@@ -129,14 +130,20 @@ function hasPageSums(db: Database.Database): boolean {
 }
 
 function openReadonly(path: string): Database.Database {
-  const db = new Database(path, { readonly: true, fileMustExist: true })
-  try {
+  return prepared(new Database(path, { readonly: true, fileMustExist: true }), (db) => {
     db.pragma('busy_timeout = 5000')
     // reads the schema, which may be damaged
     db.pragma('cache_size = -8192')
     // reads must still work when /tmp is full
     db.pragma('temp_store = MEMORY')
     return db
+  })
+}
+
+/** Prepares an opened database for use; closes it if that fails, because callers may retry for hours. */
+export function prepared<Result>(db: Database.Database, prepare: (db: Database.Database) => Result): Result {
+  try {
+    return prepare(db)
   } catch (error) {
     db.close()
     throw error

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { createLog } from '#shared/log.ts'
-import type { Connection } from '../db/connection.ts'
+import { type Connection, prepared } from '../db/connection.ts'
 import { PageSums } from '../pages/page-sums.ts'
 import { WriterTables } from '../telemetry/log-tail.ts'
 import { sumsOf, syncDatabase } from './replace-database.ts'
@@ -44,13 +44,14 @@ export function integrityProblems(connection: Connection): string[] {
 }
 
 function openForFilling(path: string): WriterTables {
-  const db = new Database(path)
-  db.pragma('auto_vacuum = INCREMENTAL')
-  db.pragma('journal_mode = MEMORY')
-  db.pragma('synchronous = OFF')
-  db.pragma('locking_mode = EXCLUSIVE')
-  db.pragma('foreign_keys = OFF')
-  db.pragma('cache_size = -65536')
-  db.pragma('temp_store = MEMORY')
-  return new WriterTables(db)
+  return prepared(new Database(path), (db) => {
+    db.pragma('auto_vacuum = INCREMENTAL')
+    db.pragma('journal_mode = MEMORY')
+    db.pragma('synchronous = OFF')
+    db.pragma('locking_mode = EXCLUSIVE')
+    db.pragma('foreign_keys = OFF')
+    db.pragma('cache_size = -65536')
+    db.pragma('temp_store = MEMORY')
+    return new WriterTables(db)
+  })
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { TableRepair } from '../damage/table-repair.ts'
 import { repairPages } from '../damage/wrong-bits.ts'
-import type { Connection } from '../db/connection.ts'
+import { type Connection, prepared } from '../db/connection.ts'
 import { DatabaseMovedError, isDamage, isWrongSum, storeFaultCode } from '../db/fault.ts'
 import { clearOpenMarker } from '../db/open-marker.ts'
 import type { WriterTables } from '../telemetry/log-tail.ts'
@@ -220,12 +220,11 @@ export class WriterConnection {
 
 function open(path: string, checksPages: boolean): Opened {
   const connection = openWriter(path, checksPages)
-  const inTransaction = transactionOf(connection)
-  return {
+  return prepared(connection.db, (db) => ({
     connection,
-    inTransaction,
-    logSize: connection.db.prepare<[], LogSize>('PRAGMA wal_checkpoint(NOOP)'),
-  }
+    inTransaction: transactionOf(connection),
+    logSize: db.prepare<[], LogSize>('PRAGMA wal_checkpoint(NOOP)'),
+  }))
 }
 
 function transactionOf({ db }: Connection) {

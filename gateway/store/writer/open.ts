@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { stopChecking } from '../db/connection.ts'
+import { prepared, stopChecking } from '../db/connection.ts'
 import { storeFaultCode } from '../db/fault.ts'
 import { WriterTables } from '../telemetry/log-tail.ts'
 
@@ -8,15 +8,16 @@ export const WRITER_BUSY_MS = 1000
 
 /** Opens the database to create or upgrade it; creates the file. Throws without a write-ahead log. */
 export function openForSetup(path: string): WriterTables {
-  const db = new Database(path)
-  // the next line writes: a commit that is only in the index of the log would look like a lost one
-  db.pragma('synchronous = FULL')
-  // takes effect only before the first table is created
-  db.pragma('auto_vacuum = INCREMENTAL')
-  const mode = db.pragma('journal_mode = WAL', { simple: true })
-  if (mode !== 'wal') throw new Error(`the file system does not support a write-ahead log (journal_mode ${mode})`)
-  emptyLog(db)
-  return configureWriter(db)
+  return prepared(new Database(path), (db) => {
+    // the next line writes: a commit that is only in the index of the log would look like a lost one
+    db.pragma('synchronous = FULL')
+    // takes effect only before the first table is created
+    db.pragma('auto_vacuum = INCREMENTAL')
+    const mode = db.pragma('journal_mode = WAL', { simple: true })
+    if (mode !== 'wal') throw new Error(`the file system does not support a write-ahead log (journal_mode ${mode})`)
+    emptyLog(db)
+    return configureWriter(db)
+  })
 }
 
 /** Copies the log of the previous run into the database, so that later damage to the log cannot lose it. */
@@ -35,9 +36,10 @@ function emptyLog(db: Database.Database): void {
  */
 export function openWriter(path: string, checksPages = true): WriterTables {
   // an empty database in place of a deleted one would accept everything and lose it
-  const db = new Database(path, { fileMustExist: true })
-  if (!checksPages) stopChecking(db)
-  return configureWriter(db)
+  return prepared(new Database(path, { fileMustExist: true }), (db) => {
+    if (!checksPages) stopChecking(db)
+    return configureWriter(db)
+  })
 }
 
 function configureWriter(db: Database.Database): WriterTables {
