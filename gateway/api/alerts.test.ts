@@ -102,7 +102,11 @@ test('a person who acts on a tablet is who took note', async () => {
   const body = await ok(browser.post(path, { note: null }))
   assert.deepEqual([body.acknowledged_by, body.note], [{ user_id: ann.userId, name: 'Ann' }, null])
   assert.deepEqual(await story('?state=acknowledged'), ['clock null'])
-  const [entry] = (await g.get('/audit-log?action=alert.acknowledged')).body.entries
+  const noted = await ok(g.post(path, { note: 'Asked the IT' }))
+  assert.deepEqual(noted, { ...body, note: 'Asked the IT' })
+  assert.deepEqual(await ok(g.post(path)), noted)
+  const [noteEntry, entry] = (await g.get('/audit-log?action=alert.acknowledged')).body.entries
+  assert.deepEqual([noteEntry.before, noteEntry.after], [{ note: null }, { note: 'Asked the IT' }])
   assert.deepEqual([entry.user_id, entry.person.name, entry.target], [tablet.userId, 'Ann', alert.alert_id])
 })
 

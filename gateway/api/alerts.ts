@@ -61,8 +61,8 @@ export function createAlertsApi({ alerts, store, users }: PeopleDeps & AlertsDep
   api.openapi(
     route.post('/alerts/{id}/acknowledge', 'Acknowledge an alert', {
       description:
-        'Marks the alert as being handled; the first acknowledgement stays. A closed alert may be acknowledged ' +
-        'too. For staff and admins.',
+        'Marks the alert as being handled; the first acknowledgement stays, and a later note replaces its note. A ' +
+        'closed alert may be acknowledged too. For staff and admins.',
       middleware: [staffOnly, jsonBodyOrNone],
       request: { params: alertIdParams, body: bodyOrNone(alertNoteSchema) },
       responses: answers(alertSchema, 'The alert as it is now.', 400, 403, 404, 413, 415),

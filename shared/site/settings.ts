@@ -30,6 +30,8 @@ export interface SiteSettings {
   timeZone: string
   units: Units
   language: 'en' | 'de'
+  /** Texts that staff send to carts with a tap; null for those of the app. */
+  quickMessages: readonly string[] | null
   /** Null while unknown: the course does not close, and nothing counts as after hours. */
   openingHours: OpeningHours | null
   pack: PackVoltages
@@ -54,6 +56,7 @@ export const DEFAULT_SITE_SETTINGS: Readonly<SiteSettings> = {
   timeZone: 'UTC',
   units: 'metric',
   language: 'en',
+  quickMessages: null,
   openingHours: null,
   pack: { emptyV: null, fullV: null, lowV: null },
   silentAfterS: 180,

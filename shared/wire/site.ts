@@ -32,6 +32,16 @@ const timeZoneSchema = z
   })
 
 const unitsSchema = z.enum(['metric', 'imperial']).meta({ description: 'Units of everything displayed.' })
+const QUICK_MESSAGES_MAX = 20
+const quickMessagesSchema = z
+  .array(oneLine.min(1))
+  .min(1)
+  .max(QUICK_MESSAGES_MAX)
+  .nullable()
+  .meta({
+    description: 'Texts that staff send to carts with a tap; null for those of the app.',
+    example: ['Please pick up the pace.'],
+  })
 const languageSchema = z.enum(['en', 'de']).meta({ description: 'Language of everything displayed and sent.' })
 
 const timeSchema = z.string().meta({ pattern: TIME.source, description: 'HH:MM, 00:00 to 24:00.', example: '07:00' })
@@ -114,6 +124,7 @@ const fields = {
   time_zone: timeZoneSchema,
   units: unitsSchema,
   language: languageSchema,
+  quick_messages: quickMessagesSchema,
   silent_after_s: seconds.meta({
     description: 'Seconds without a connection after which a cart is silent.',
   }),
@@ -164,7 +175,10 @@ export type SiteSettingsJson = z.infer<typeof siteSettingsSchema>
 export type SiteForScreensJson = Pick<SiteSettingsJson, 'name' | 'time_zone' | 'units' | 'language'>
 
 /** Settings as replicated to the hub: the body of the entity `site`. */
-export const siteBodySchema = z.object({ settings: siteSettingsSchema })
+export const siteBodySchema = z.object({
+  // older gateways have no quick messages
+  settings: siteSettingsSchema.extend({ quick_messages: quickMessagesSchema.optional() }),
+})
 
 const partial = <Shape extends z.ZodRawShape>(shape: Shape) =>
   Object.fromEntries(

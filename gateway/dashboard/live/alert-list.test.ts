@@ -5,13 +5,15 @@ import { AlertSound, acknowledgedAlerts, isShown, openAlerts } from './alert-lis
 
 const LATER = '2026-05-01T12:05:00.000Z'
 
-test('the open alerts are those without an acknowledgement, newest first', () => {
+test('the open alerts are those without an acknowledgement, urgent and new ones first', () => {
   const [a, b, c] = [
     alertJson('outside', '1'),
     alertJson('outside', '2', { opened_at: LATER }),
     alertJson('clock', null, { acknowledged_at: LATER }),
   ]
   assert.deepEqual(openAlerts([a, b, c]), [b, a])
+  const low = alertJson('low_battery', '3', { opened_at: LATER })
+  assert.deepEqual(openAlerts([low, a]), [a, low])
   assert.deepEqual(acknowledgedAlerts([a, b, c]), [c])
 })
 

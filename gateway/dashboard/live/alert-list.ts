@@ -7,9 +7,17 @@ export interface AlertFilter {
   cart: string
 }
 
-/** Returns the alerts that are not acknowledged yet, newest first. */
+/** Kinds for which a person has to run. */
+const URGENT: ReadonlySet<AlertKind> = new Set<AlertKind>(['outside', 'moved_while_locked', 'moved_after_hours'])
+
+export function isUrgent({ kind }: Pick<AlertJson, 'kind'>): boolean {
+  return URGENT.has(kind)
+}
+
+/** Returns the alerts that are not acknowledged yet: the urgent ones first, then the newest. */
 export function openAlerts(alerts: Iterable<AlertJson>): AlertJson[] {
-  return [...alerts].filter(({ acknowledged_at }) => acknowledged_at === null).sort(newestFirst)
+  const open = [...alerts].filter(({ acknowledged_at }) => acknowledged_at === null)
+  return open.sort((a, b) => Number(isUrgent(b)) - Number(isUrgent(a)) || newestFirst(a, b))
 }
 
 /** Returns the alerts that are acknowledged but not closed. */

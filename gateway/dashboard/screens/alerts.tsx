@@ -4,12 +4,14 @@ import { type AlertFilter, acknowledgedAlerts, isShown, openAlerts } from '#dash
 import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Fault } from '#dashboard/ui/fault.tsx'
 import { HelpButton } from '#dashboard/ui/help-button.tsx'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
 import type { AlertJson } from '#shared/wire/alerts.ts'
+import { useAlertActions } from './alerts/acknowledge.ts'
 import { AlertDialog } from './alerts/alert-dialog.tsx'
 import { AlertFilters, SoundButton } from './alerts/alert-filters.tsx'
-import { ALERT_ROW_PX, AlertRow, alertTitle } from './alerts/alert-row.tsx'
+import { ALERT_ROW_PX, AlertRow } from './alerts/alert-row.tsx'
 import { useClosedAlerts } from './alerts/closed-alerts.ts'
 import { RecallScreen } from './alerts/recall-screen.tsx'
 
@@ -29,8 +31,9 @@ function AlertList() {
   const { fleet, me } = useDashboard()
   const texts = alertTexts()
   const [filter, setFilter] = useState<AlertFilter>({ kind: null, cart: '' })
-  const [shown, setShown] = useState<readonly AlertJson[] | null>(null)
+  const [shown, setShown] = useState<AlertJson | null>(null)
   const closed = useClosedAlerts(filter)
+  const { act, fault, isSending } = useAlertActions()
   const version = fleet.version.value
   const items = useMemo(() => itemsOf(fleet.alerts.values(), filter, closed), [version, filter, closed.alerts])
   const mayAct = me.value?.role !== 'user'
@@ -41,6 +44,7 @@ function AlertList() {
         <AlertFilters filter={filter} onFilter={setFilter} />
         <SoundButton />
         <HelpButton screen="alerts" title={texts.title} />
+        <Fault text={fault} />
       </header>
       <VirtualList items={items} rowPx={ALERT_ROW_PX} label={texts.title} keyOf={keyOf}>
         {(item) => {
@@ -53,13 +57,13 @@ function AlertList() {
                 )}
                 {item.alerts.length > 0 && <span class="alerts-count">{item.alerts.length}</span>}
                 {mayAct && item.name === 'open' && item.alerts.length > 1 && (
-                  <button type="button" class="button" onClick={() => setShown(item.alerts)}>
+                  <button type="button" class="button" disabled={isSending} onClick={() => void act('acknowledge', item.alerts)}>
                     {texts.acknowledgeAll(item.alerts.length)}
                   </button>
                 )}
               </div>
             )
-          if (item.kind === 'alert') return <AlertRow alert={item.alert} onOpen={() => setShown([item.alert])} />
+          if (item.kind === 'alert') return <AlertRow alert={item.alert} onOpen={() => setShown(item.alert)} />
           return (
             <div class="alerts-heading">
               {item.kind === 'failed' && <span>{texts.cannotLoad}</span>}
@@ -70,15 +74,7 @@ function AlertList() {
           )
         }}
       </VirtualList>
-      {shown !== null && (
-        <AlertDialog
-          alerts={shown}
-          title={
-            shown.length === 1 && shown[0] !== undefined ? alertTitle(shown[0]) : texts.acknowledgeAll(shown.length)
-          }
-          onDone={() => setShown(null)}
-        />
-      )}
+      {shown !== null && <AlertDialog alert={shown} onDone={() => setShown(null)} />}
     </div>
   )
 }

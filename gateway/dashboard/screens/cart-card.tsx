@@ -1,4 +1,5 @@
 import './cart/cart-card.css'
+import { useEffect, useRef } from 'preact/hooks'
 import { markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
 import { cartTexts } from '#dashboard/texts/cart.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
@@ -20,8 +21,17 @@ export function CartCard({ cart: name, onClose }: { cart: string; onClose: () =>
   const { fleet } = useDashboard()
   const cart = fleet.version.value >= 0 ? fleet.carts.get(name) : undefined
   const texts = cartTexts()
+  const card = useRef<HTMLElement>(null)
+  useEffect(() => {
+    // the field of the search would keep the keyboard of a phone open, and Tab far from the actions
+    card.current?.focus({ preventScroll: true })
+    // a dialog and the search keep their Escape to themselves
+    const press = ({ key }: KeyboardEvent) => key === 'Escape' && onClose()
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [])
   return (
-    <section class="cart-card" aria-label={texts.cart(name)}>
+    <section ref={card} tabIndex={-1} class="cart-card" aria-label={texts.cart(name)}>
       <header>
         {cart !== undefined && <CartShape markerStyle={markerStyleOf(cart)} label={name} />}
         <div class="cart-title">

@@ -1,32 +1,42 @@
 import './pace/pace.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { type PlayingGroup, playingGroupsOf } from '#dashboard/live/playing-groups.ts'
+import type { CommandProgress } from '#dashboard/live/commands.ts'
+import { byNumber, isParked } from '#dashboard/live/fleet/marker-style.ts'
+import { playingGroupsOf } from '#dashboard/live/playing-groups.ts'
 import { toHash } from '#dashboard/live/route.ts'
+import { screenOf } from '#dashboard/live/safe-lock.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Icon } from '#dashboard/ui/icons.tsx'
 import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
-import { FlightMessage } from './pace/flight-message.tsx'
+import type { CartJson } from '#shared/wire/carts.ts'
+import { MessageDialog, SentStatus } from './message.tsx'
 import { FLIGHT_ROW_PX, FlightRow } from './pace/flight-row.tsx'
 import { useRounds } from './pace/use-rounds.ts'
 
 /** Active rounds with hole and delay: a page of More, which provides its title. */
 export function PacePage() {
-  const { settings } = useDashboard()
+  const { settings, fleet, screenTypes, me } = useDashboard()
   const texts = paceTexts()
+  const carts = fleet.version.value >= 0 ? cartsToMessage(fleet.carts.values(), screenTypes.value) : []
   const { rounds, isFailed } = useRounds()
   const course = useCourseHoles()
-  const [asked, setAsked] = useState<PlayingGroup | null>(null)
-  const [sent, setSent] = useState<readonly string[] | null>(null)
+  const [asked, setAsked] = useState<readonly string[] | null>(null)
+  const [sent, setSent] = useState<readonly CommandProgress[]>([])
   const flights = useMemo(() => playingGroupsOf(rounds ?? []), [rounds])
   const minutesPerHole = settings.value?.minutes_per_hole ?? DEFAULT_SITE_SETTINGS.minutesPerHole
   return (
     <div class="pace">
       <p class="small">{texts.why}</p>
-      <p role="status" class={sent === null ? 'visually-hidden' : ''} dir="auto">
-        {sent !== null && texts.sent(texts.cart(sent))}
-      </p>
+      {me.value?.role !== 'user' && carts.length > 0 && (
+        <button type="button" class="button" onClick={() => setAsked(carts)}>
+          <Icon name="message" />
+          {texts.messageAll(carts.length)}
+        </button>
+      )}
+      <SentStatus sent={sent} />
       {isFailed && <p role="alert">{texts.cannotLoad}</p>}
       {rounds === null && !isFailed && <NotKnown />}
       {flights.length === 0 && course !== null && <NoRounds {...course} isKnown={rounds !== null} />}
@@ -38,24 +48,31 @@ export function PacePage() {
                 flight={flight}
                 minutesPerHole={minutesPerHole}
                 holesOfCourse={course?.holes ?? 0}
-                onMessage={() => setAsked(flight)}
+                onMessage={() => setAsked(flight.carts)}
+                onBeep={setSent}
               />
             )}
           </VirtualList>
         </div>
       )}
       {asked !== null && (
-        <FlightMessage
-          carts={asked.carts}
+        <MessageDialog
+          carts={asked}
           onCancel={() => setAsked(null)}
-          onSent={(carts) => {
+          onSent={(commands) => {
             setAsked(null)
-            setSent(carts)
+            setSent(commands)
           }}
         />
       )}
     </div>
   )
+}
+
+/** Returns the carts on the course that have a screen. */
+function cartsToMessage(carts: Iterable<CartJson>, types: ReadonlySet<string>): string[] {
+  const wanted = [...carts].filter((cart) => !isParked(cart) && cart.out_of_service === null && screenOf(cart, types))
+  return wanted.sort(byNumber).map(({ cart }) => cart)
 }
 
 /** Explains why the list is empty, with the remedy. */

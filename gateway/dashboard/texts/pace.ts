@@ -3,7 +3,6 @@ import { defineTexts } from './texts.ts'
 /** Rounds in progress and their pace. */
 export const paceTexts = defineTexts({
   en: {
-    noScreenShort: 'No screen',
     title: 'Pace of play',
     why: 'Rounds on the course, slowest first.',
     loading: 'Loading',
@@ -24,22 +23,10 @@ export const paceTexts = defineTexts({
     playedFor: (span: string) => `${span} so far`,
     finish: (time: string) => `finishes about ${time}`,
     message: 'Message',
-    messageTo: (carts: string) => `Message to ${carts}`,
-    text: 'Text',
-    presets: 'Quick messages',
-    ready: [
-      'Please pick up the pace.',
-      'Please let the group behind you play through.',
-      'Please keep up with the group ahead of you.',
-    ],
-    left: (count: number) => `${count} characters left`,
-    send: 'Send',
-    noScreen: 'None of them has a screen.',
-    screens: (count: number) => (count === 1 ? 'Shown on 1 screen.' : `Shown on ${count} screens.`),
-    sent: (carts: string) => `Sent to ${carts}. See each cart for delivery.`,
+    messageAll: (count: number) => `Message ${count === 1 ? 'the cart' : `all ${count} carts`} on the course`,
+    beep: 'Beep',
   },
   de: {
-    noScreenShort: 'Kein Bildschirm',
     title: 'Spieltempo',
     why: 'Laufende Runden, die langsamsten zuerst.',
     loading: 'Lädt',
@@ -60,18 +47,7 @@ export const paceTexts = defineTexts({
     playedFor: (span: string) => `bisher ${span}`,
     finish: (time: string) => `fertig gegen ${time}`,
     message: 'Nachricht',
-    messageTo: (carts: string) => `Nachricht an ${carts}`,
-    text: 'Text',
-    presets: 'Schnellnachrichten',
-    ready: [
-      'Bitte spielen Sie etwas zügiger.',
-      'Bitte lassen Sie die Gruppe hinter Ihnen durchspielen.',
-      'Bitte bleiben Sie an der Gruppe vor Ihnen.',
-    ],
-    left: (count: number) => `Noch ${count} Zeichen`,
-    send: 'Senden',
-    noScreen: 'Keines dieser Carts hat einen Bildschirm.',
-    screens: (count: number) => (count === 1 ? 'Erscheint auf 1 Bildschirm.' : `Erscheint auf ${count} Bildschirmen.`),
-    sent: (carts: string) => `Gesendet an ${carts}. Zustellung siehe Cart.`,
+    messageAll: (count: number) => `Nachricht an ${count === 1 ? 'das Cart' : `alle ${count} Carts`} auf dem Platz`,
+    beep: 'Piepen',
   },
 })

@@ -187,17 +187,14 @@ export class Alerts implements Component {
     throw new ForbiddenError('cart_forbidden', `cart ${alert.cart} is outside your scope`)
   }
 
-  /** Acknowledges an alert; a later acknowledgement does not replace the first. Throws as `requireVisible` does. */
+  /** Acknowledges an alert; a later call adds its note to the first acknowledgement. Throws as `requireVisible` does. */
   acknowledge(caller: () => Caller, alertId: string, by: Person, note: string | null): Promise<Alert> {
     return this.#change(caller, alertId, (alert) => {
-      if (alert.acknowledgedAtMs !== null) return null
-      const acknowledged = { ...alert, acknowledgedBy: by, note: note ?? alert.note }
-      const acknowledgedAtMs = this.#deps.clock.nowMs()
-      return {
-        event: 'acknowledged',
-        alert: { ...acknowledged, acknowledgedAtMs },
-        byUserId: by.userId,
-      }
+      const isKnown = alert.acknowledgedAtMs !== null
+      if (isKnown && (note === null || note === alert.note)) return null
+      const first = isKnown ? {} : { acknowledgedBy: by, acknowledgedAtMs: this.#deps.clock.nowMs() }
+      const acknowledged = { ...alert, ...first, note: note ?? alert.note }
+      return { event: 'acknowledged', alert: acknowledged, byUserId: by.userId }
     })
   }
 

@@ -159,16 +159,19 @@ function saveAlert(
   nowMs: number,
 ): SavedAlert {
   const known = event === 'opened' ? duplicateOf(connection, alert) : findAlert(connection, alert.alertId)
-  const isSo =
-    event === 'opened'
-      ? known !== undefined
-      : known === undefined || (event === 'closed' ? known.closedAtMs : known.acknowledgedAtMs) !== null
+  const isSo = known === undefined ? event !== 'opened' : isApplied(event, known, alert)
   if (isSo) return { event, alert: known ?? alert, isNew: false }
   if (event === 'opened') insertAlert(connection, alert)
   else updateAlert(connection, alert)
   for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
   queueDeliveries(connection, recipients, { event, alert }, nowMs)
   return { event, alert, isNew: true }
+}
+
+/** True if the stored alert has the change; an acknowledgement may add a note later. */
+function isApplied(event: AlertChange['event'], known: StoredAlert, alert: StoredAlert): boolean {
+  if (event === 'acknowledged') return known.acknowledgedAtMs !== null && known.note === alert.note
+  return event === 'opened' || known.closedAtMs !== null
 }
 
 /** Returns the stored alert of this id, or an open one with the same kind, cart and subject. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cartJson, openJson, parkedJson } from '#dashboard/testing/cart-json.ts'
-import { countCarts, matchesFilter, searchAgain, searchCarts } from './cart-filter.ts'
+import { countCarts, matchesFilter, searchAgain, searchCarts, typedCart } from './cart-filter.ts'
 
 const named = (cart: string, name: string) => {
   const known = cartJson(cart)
@@ -50,4 +50,10 @@ test('a search entered before the carts are loaded opens the best match, later o
   assert.equal(searchAgain([...carts, cartJson('17')], ' 17 ', false)?.cart, '17')
   assert.equal(searchAgain([], '17', true), undefined)
   assert.equal(searchAgain(carts, ' ', true), undefined)
+})
+
+test('a number is complete if no other number begins with it', () => {
+  const carts = ['1', '7', '12', '17', 'A7'].map((cart) => cartJson(cart))
+  const typed = (text: string) => typedCart(carts, text)?.cart
+  assert.deepEqual(['7', '17', ' a7 ', '1', '2', ''].map(typed), ['7', '17', 'A7', undefined, undefined, undefined])
 })

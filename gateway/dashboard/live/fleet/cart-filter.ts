@@ -43,6 +43,14 @@ export function searchAgain(carts: Iterable<CartJson>, text: string, isFirst: bo
   return isFirst || rankOf(best, text.trim().toLowerCase()) === 0 ? best : undefined
 }
 
+/** Returns the cart whose number was typed in full: no other number begins with the text. */
+export function typedCart(carts: Iterable<CartJson>, text: string): CartJson | undefined {
+  const wanted = text.trim().toLowerCase()
+  const [cart, other] = searchCarts(carts, text, 2)
+  const isOnly = cart !== undefined && rankOf(cart, wanted) === 0 && (other === undefined || (rankOf(other, wanted) ?? 3) > 1)
+  return isOnly ? cart : undefined
+}
+
 function rankOf({ cart, devices }: CartJson, wanted: string): number | null {
   const number = cart.toLowerCase()
   if (number === wanted) return 0

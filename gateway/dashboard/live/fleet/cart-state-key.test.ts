@@ -8,5 +8,5 @@ test('a cart whose last position has no speed is not shown as driving', () => {
   assert.ok(position !== null)
   const at = (speed: number | null) =>
     cartStateKey(cartJson('7', { is_moving: true, position: { ...position, speed } }))
-  assert.deepEqual([at(0), at(8), at(null)], ['out', 'moving', 'moving'])
+  assert.deepEqual([at(0), at(0.9), at(8), at(null)], ['out', 'out', 'moving', 'moving'])
 })

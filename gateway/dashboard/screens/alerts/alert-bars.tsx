@@ -1,6 +1,6 @@
 import './alert-bars.css'
 import { useMemo } from 'preact/hooks'
-import { openAlerts } from '#dashboard/live/alert-list.ts'
+import { isUrgent, openAlerts } from '#dashboard/live/alert-list.ts'
 import { recallList } from '#dashboard/live/recall-list.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { alertTexts } from '#dashboard/texts/alerts.ts'
@@ -8,28 +8,42 @@ import { formatAge } from '#dashboard/texts/format.ts'
 import { recallTexts } from '#dashboard/texts/recall.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
+import { useAlertActions } from './acknowledge.ts'
 import { alertTitle } from './alert-row.tsx'
 
-/** Bar on every screen while an alert is open: the newest alert, and the number of others. */
+/** Bar on every screen while an alert is open: the most urgent alert, and the number of others. */
 export function AlertBar() {
   const { fleet, clock, second, me } = useDashboard()
   const version = fleet.version.value
-  const [newest, ...others] = useMemo(() => openAlerts(fleet.alerts.values()), [version])
-  const isShown = newest !== undefined && me.value?.role !== 'user'
+  const [first, ...others] = useMemo(() => openAlerts(fleet.alerts.values()), [version])
+  const isShown = first !== undefined && me.value?.role !== 'user'
+  const { act, isSending, fault } = useAlertActions()
   const texts = alertTexts()
-  const ago = isShown && second.value >= 0 ? formatAge(newest.opened_at, clock.nowMs()) : ''
+  const ago = isShown && second.value >= 0 ? formatAge(first.opened_at, clock.nowMs()) : ''
   return (
     <>
       <p class="visually-hidden" role="alert">
-        {isShown && alertTitle(newest)}
+        {isShown && alertTitle(first)}
       </p>
       {isShown && (
-        <a class="alert-bar" href={toHash('alerts')}>
-          <Icon name="alerts" />
-          <strong dir="auto">{alertTitle(newest)}</strong>
-          <span class="alert-bar-age">{ago}</span>
-          {others.length > 0 && <span class="alert-bar-more">{texts.more(others.length)}</span>}
-        </a>
+        <div class={isUrgent(first) ? 'alert-bar urgent' : 'alert-bar'}>
+          <a href={toHash('alerts')}>
+            <Icon name="alerts" />
+            <strong dir="auto">{alertTitle(first)}</strong>
+            <span class="alert-bar-age">{fault ?? ago}</span>
+            {others.length > 0 && <span class="alert-bar-more">{texts.more(others.length)}</span>}
+          </a>
+          <button
+            type="button"
+            class="button"
+            disabled={isSending}
+            aria-label={`${texts.acknowledge}: ${alertTitle(first)}`}
+            onClick={() => void act('acknowledge', [first])}
+          >
+            <Icon name="check" />
+            <span>{texts.acknowledge}</span>
+          </button>
+        </div>
       )}
     </>
   )
@@ -43,10 +57,12 @@ export function RecallBar() {
   if (now === null || fleet.version.value < 0 || !fleet.isKnown) return null
   const list = recallList(now, fleet.carts)
   return (
-    <a class="alert-bar recall-bar" href={toHash('alerts', 'recall')}>
-      <Icon name="bolt" />
-      <strong>{list.out.length === 0 ? texts.barDone : texts.bar(list.out.length)}</strong>
-      <span class="alert-bar-more">{texts.barConfirmed(list.confirmed, list.screens)}</span>
-    </a>
+    <div class="alert-bar recall-bar">
+      <a href={toHash('alerts', 'recall')}>
+        <Icon name="bolt" />
+        <strong>{list.out.length === 0 ? texts.barDone : texts.bar(list.out.length)}</strong>
+        <span class="alert-bar-more">{texts.barConfirmed(list.confirmed, list.screens)}</span>
+      </a>
+    </div>
   )
 }

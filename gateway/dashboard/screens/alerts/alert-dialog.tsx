@@ -4,61 +4,47 @@ import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { formatAge, formatMoment } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Dialog } from '#dashboard/ui/dialog.tsx'
+import { Fault } from '#dashboard/ui/fault.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
-import { ApiError } from '#shared/client.ts'
 import type { AlertJson } from '#shared/wire/alerts.ts'
+import { useAlertActions } from './acknowledge.ts'
+import { alertTitle } from './alert-row.tsx'
 import { detailsInWords } from './details.ts'
 
 const NOTE_MAX = 500
 
-interface AlertDialogProps {
-  /** Single alert, or several to acknowledge together. */
-  alerts: readonly AlertJson[]
-  title: string
-  onDone: () => void
-}
-
 /** Details of an alert, with a field for a note. */
-export function AlertDialog({ alerts, title, onDone }: AlertDialogProps) {
-  const { api, gate, me } = useDashboard()
+export function AlertDialog({ alert, onDone }: { alert: AlertJson; onDone: () => void }) {
+  const { me } = useDashboard()
   const texts = alertTexts()
-  const [note, setNote] = useState('')
-  const [message, setMessage] = useState<string | null>(null)
+  const [note, setNote] = useState(alert.note ?? '')
+  const { act, fault, isSending } = useAlertActions()
+  const isLasting = alert.closed_at === null
+  const isSeen = alert.acknowledged_at !== null
   const mayAct = me.value?.role !== 'user'
-  const act = async (action: 'acknowledge' | 'close') => {
-    setMessage(texts.working)
-    const body = { note: note.trim() === '' ? null : note.trim() }
-    try {
-      for (const { alert_id: id } of alerts)
-        await gate.act(() => api.call(`POST /alerts/{id}/${action}`, { path: { id }, body }))
-      onDone()
-    } catch (error) {
-      setMessage(texts.failed(whyNot(error)))
-    }
-  }
-  const [alert] = alerts
+  const finish = (action: 'acknowledge' | 'close') => void act(action, [alert], note, onDone)
   return (
-    <Dialog title={title} onCancel={onDone}>
-      {alerts.length === 1 && alert !== undefined && <AlertFacts alert={alert} />}
-      {mayAct && alerts.some(isLasting) && (
+    <Dialog title={alertTitle(alert)} onCancel={onDone}>
+      <AlertFacts alert={alert} />
+      {mayAct && isLasting && (
         <TextField name={texts.note} hint={texts.optional} max={NOTE_MAX} isLong value={note} onInput={setNote} />
       )}
-      <p role="status">{message}</p>
+      <Fault text={fault} />
       <div class="dialog-buttons">
         <button type="button" class="button" onClick={onDone}>
           {texts.cancel}
         </button>
-        {mayAct && alerts.some(({ acknowledged_at }) => acknowledged_at === null) && (
-          <button type="button" class="button main" onClick={() => void act('acknowledge')}>
-            {texts.acknowledge}
+        {mayAct && (isLasting || !isSeen) && (
+          <button type="button" class="button main" disabled={isSending} onClick={() => finish('acknowledge')}>
+            {isSeen ? texts.saveNote : texts.acknowledge}
           </button>
         )}
-        {mayAct && alerts.length === 1 && alerts.every(isLasting) && (
-          <button type="button" class="button" onClick={() => void act('close')}>
+        {mayAct && isLasting && (
+          <button type="button" class="button" disabled={isSending} onClick={() => finish('close')}>
             {texts.close}
           </button>
         )}
-        {alerts.length === 1 && alert?.cart != null && (
+        {alert.cart !== null && (
           <a class="button" href={toHash('map', alert.cart)}>
             {texts.showCart}
           </a>
@@ -85,14 +71,4 @@ function AlertFacts({ alert }: { alert: AlertJson }) {
       {closed_at !== null && <p>{texts.over(time(closed_at))}</p>}
     </div>
   )
-}
-
-function isLasting({ closed_at }: AlertJson): boolean {
-  return closed_at === null
-}
-
-function whyNot(error: unknown): string {
-  const texts = alertTexts()
-  if (!(error instanceof ApiError)) return texts.noContact
-  return error.code === 'staff_required' ? texts.staffOnly : error.detail
 }

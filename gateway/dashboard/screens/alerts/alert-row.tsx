@@ -1,3 +1,4 @@
+import { isUrgent } from '#dashboard/live/alert-list.ts'
 import { markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
 import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { formatAge, formatMoment } from '#dashboard/texts/format.ts'
@@ -5,6 +6,7 @@ import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import type { AlertJson } from '#shared/wire/alerts.ts'
+import { useAlertActions } from './acknowledge.ts'
 import { detailsInWords } from './details.ts'
 
 export const ALERT_ROW_PX = 92
@@ -27,9 +29,11 @@ export function AlertRow({ alert, onOpen }: { alert: AlertJson; onOpen: () => vo
   const isOpen = acknowledged_at === null && closed_at === null
   const seen = acknowledged_at === null ? '' : texts.knows(acknowledged_by?.name ?? '–', time(acknowledged_at))
   const end = closed_at === null ? '' : texts.over(time(closed_at))
-  const facts = [detailsInWords(alert, zone), seen, note ?? '', end].filter((part) => part !== '')
+  const { act, fault, isSending } = useAlertActions()
+  const mayAct = me.value?.role !== 'user'
+  const facts = [fault ?? '', detailsInWords(alert, zone), seen, note ?? '', end].filter((part) => part !== '')
   return (
-    <div class={isOpen ? 'alert-row open' : 'alert-row'}>
+    <div class={`alert-row ${isOpen ? 'open' : ''} ${isUrgent(alert) ? 'urgent' : ''}`}>
       {name === null ? (
         <Icon name="alerts" />
       ) : (
@@ -40,10 +44,21 @@ export function AlertRow({ alert, onOpen }: { alert: AlertJson; onOpen: () => vo
         <span dir="auto">{facts.join(' · ')}</span>
         <span class="small">{texts.opened(time(opened_at), formatAge(opened_at, nowMs))}</span>
       </button>
-      {isOpen && me.value?.role !== 'user' && (
-        <button type="button" class="button" aria-label={`${texts.acknowledge}: ${alertTitle(alert)}`} onClick={onOpen}>
+      {mayAct && isOpen && (
+        <button
+          type="button"
+          class="button"
+          disabled={isSending}
+          aria-label={`${texts.acknowledge}: ${alertTitle(alert)}`}
+          onClick={() => void act('acknowledge', [alert])}
+        >
           <Icon name="check" />
           <span>{texts.acknowledge}</span>
+        </button>
+      )}
+      {mayAct && !isOpen && closed_at === null && (
+        <button type="button" class="button" aria-label={`${texts.note}: ${alertTitle(alert)}`} onClick={onOpen}>
+          {texts.note}
         </button>
       )}
     </div>

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { CommandInput, CommandName, CommandProgress } from '#dashboard/live/commands.ts'
+import { isParked } from '#dashboard/live/fleet/marker-style.ts'
 import { isMovingTooFast, lockDeviceOf, screenOf } from '#dashboard/live/safe-lock.ts'
 import { cartActionTexts } from '#dashboard/texts/cart-actions.ts'
-import { formatSpeed } from '#dashboard/texts/format.ts'
+import { formatSpeed, formatTime } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import type { InputOf } from '#shared/wire/operation-types.ts'
@@ -12,7 +13,7 @@ import { LockButtons, MoreButtons } from './buttons.tsx'
 import { CommandOutcome } from './outcome.tsx'
 
 /** Time for which the result of a command stays visible. */
-const STATUS_SHOWN_MS = 120_000
+const STATUS_SHOWN_MS = 60_000
 
 type Patch = InputOf<'PATCH /carts/{cart}'>['body']
 
@@ -25,7 +26,7 @@ interface CartActionsProps {
 export function CartActions({ cart, children }: CartActionsProps) {
   const { api, commands, clock, second, me, settings, site, screenTypes } = useDashboard()
   const [asking, setAsking] = useState<Asking | null>(null)
-  const [isSaved, setIsSaved] = useState(false)
+  const [savedAtMs, setSavedAtMs] = useState<number | null>(null)
   const texts = cartActionTexts()
   const role = me.value?.role ?? 'user'
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
@@ -36,17 +37,15 @@ export function CartActions({ cart, children }: CartActionsProps) {
   const send = (command: CommandName, more: Partial<CommandInput> = {}) => {
     const device = command === 'message' ? screenOf(cart, screenTypes.value) : lockDeviceOf(cart)
     setAsking(null)
-    setIsSaved(false)
     if (device !== undefined) commands.send({ cart: cart.cart, hardwareId: device.hardware_id, command, ...more })
   }
   const patch = async (body: Patch) => {
     await api.call('PATCH /carts/{cart}', { path: { cart: cart.cart }, body })
     setAsking(null)
-    setIsSaved(true)
+    setSavedAtMs(clock.nowMs())
   }
   return (
     <div class="cart-actions">
-      <Outcome cart={cart} course={course} isSaved={isSaved} />
       {isMoving && (
         <p id="why-not-lock" class="why-not">
           {texts.moving(formatSpeed(cart.position?.speed ?? 0, site.value.units))}
@@ -61,8 +60,11 @@ export function CartActions({ cart, children }: CartActionsProps) {
         cart={cart}
         whyNotId={isMoving ? 'why-not-lock' : null}
         onAsk={setAsking}
+        // in the barn a lock strands no one
+        onLock={() => (isParked(cart) ? send('lock') : setAsking('lock'))}
         onBeep={() => send('locate', { params: { beep: true } })}
       />
+      <Outcome cart={cart} course={course} savedAtMs={savedAtMs} />
       {children}
       <MoreButtons cart={cart} isStaff={role !== 'user'} onAsk={setAsking} />
       {asking !== null && (
@@ -79,11 +81,22 @@ export function CartActions({ cart, children }: CartActionsProps) {
   )
 }
 
-function Outcome({ cart, course, isSaved }: { cart: CartJson; course: CommandProgress | null; isSaved: boolean }) {
-  const { commands, line } = useDashboard()
+interface OutcomeProps {
+  cart: CartJson
+  course: CommandProgress | null
+  /** Time at which a change of the cart was saved. */
+  savedAtMs: number | null
+}
+
+function Outcome({ cart, course, savedAtMs }: OutcomeProps) {
+  const { clock, commands, line, site } = useDashboard()
+  const savedAgoMs = savedAtMs === null ? STATUS_SHOWN_MS : clock.nowMs() - savedAtMs
+  const isSaved = savedAgoMs < Math.min(STATUS_SHOWN_MS, course === null ? STATUS_SHOWN_MS : commands.ageMs(course))
   return (
     <div class="cart-outcome" role="status">
-      {isSaved && <p class="outcome">{cartActionTexts().saved}</p>}
+      {isSaved && (
+        <p class="outcome done">{cartActionTexts().saved(formatTime(savedAtMs ?? 0, site.value.time_zone))}</p>
+      )}
       {!isSaved && course !== null && isStatusShown(course, commands.ageMs(course)) && (
         <CommandOutcome
           course={course}

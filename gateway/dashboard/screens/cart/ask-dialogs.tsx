@@ -4,16 +4,17 @@ import { isParked } from '#dashboard/live/fleet/marker-style.ts'
 import { cartActionTexts } from '#dashboard/texts/cart-actions.ts'
 import { commandTexts } from '#dashboard/texts/command.ts'
 import { Question } from '#dashboard/ui/question.tsx'
+import { ReadyTexts } from '#dashboard/ui/ready-texts.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { ApiError } from '#shared/client.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import type { InputOf } from '#shared/wire/operation-types.ts'
+import { MessageDialog } from '../message.tsx'
 import { AskExempt, AskExemptOver } from './ask-exempt.tsx'
 
 /** Question before an action on a cart. */
 export type Asking = 'lock' | 'unlock' | 'force' | 'message' | 'service' | 'back' | 'note' | 'exempt' | 'exempt-over'
 
-const MESSAGE_MAX = 200
 const WHY_MAX = 200
 const NOTE_MAX = 500
 const NAME_MAX = 100
@@ -37,7 +38,7 @@ export function CartQuestion({ cart, asking, why, send, patch, onCancel }: CartQ
     case 'unlock':
       return <AskUnlock {...props} onAnswer={(more) => send('unlock', more)} />
     case 'message':
-      return <AskMessage {...props} onAnswer={(text) => send('message', { params: { text } })} />
+      return <MessageDialog carts={[cart.cart]} onCancel={onCancel} onSent={onCancel} />
     case 'service':
       return <AskService {...props} onAnswer={(reason) => patch({ out_of_service: { why: reason } })} />
     case 'back':
@@ -94,29 +95,6 @@ function AskUnlock({ cart, onCancel, onAnswer }: AskProps<Partial<CommandInput>>
   )
 }
 
-function AskMessage({ cart, onCancel, onAnswer }: AskProps<string>) {
-  const texts = cartActionTexts()
-  const [text, setText] = useState('')
-  return (
-    <Question
-      title={texts.messageTo(cart.cart)}
-      action={texts.send}
-      isReady={text.trim() !== ''}
-      onCancel={onCancel}
-      onAnswer={() => onAnswer(text.trim())}
-    >
-      <TextField
-        name={texts.text}
-        hint={texts.left(MESSAGE_MAX - text.length)}
-        max={MESSAGE_MAX}
-        isLong
-        value={text}
-        onInput={setText}
-      />
-    </Question>
-  )
-}
-
 function AskService({ cart, onCancel, onAnswer }: AskProps<string>) {
   const texts = cartActionTexts()
   const [why, setWhy] = useState('')
@@ -130,7 +108,8 @@ function AskService({ cart, onCancel, onAnswer }: AskProps<string>) {
       onAnswer={() => onAnswer(why.trim())}
     >
       <p>{texts.serviceMeans}</p>
-      <TextField name={texts.why} max={WHY_MAX} value={why} onInput={setWhy} />
+      <ReadyTexts name={texts.tapReason} texts={texts.reasons} onChosen={onAnswer} />
+      <TextField name={texts.otherReason} max={WHY_MAX} value={why} onInput={setWhy} />
     </Question>
   )
 }

@@ -11,11 +11,13 @@ interface LockButtonsProps {
   /** Id of the element that explains why the cart cannot be locked now. */
   whyNotId: string | null
   onAsk: (asking: Asking) => void
+  onLock: () => void
   onBeep: () => void
 }
 
-/** Lock and unlock buttons; the more likely action is the larger one. */
-export function LockButtons({ cart, whyNotId, onAsk, onBeep }: LockButtonsProps) {
+/** Most frequent actions; of lock and unlock the more likely one is larger. */
+export function LockButtons({ cart, whyNotId, onAsk, onLock, onBeep }: LockButtonsProps) {
+  const { screenTypes } = useDashboard()
   const texts = cartActionTexts()
   const hasNone = lockDeviceOf(cart) === undefined
   return (
@@ -25,7 +27,7 @@ export function LockButtons({ cart, whyNotId, onAsk, onBeep }: LockButtonsProps)
         class="button lock"
         disabled={whyNotId !== null || hasNone}
         aria-describedby={whyNotId ?? undefined}
-        onClick={() => onAsk('lock')}
+        onClick={onLock}
       >
         <Icon name="lock" />
         {texts.lock}
@@ -38,6 +40,12 @@ export function LockButtons({ cart, whyNotId, onAsk, onBeep }: LockButtonsProps)
         <Icon name="beep" />
         {texts.beep}
       </button>
+      {screenOf(cart, screenTypes.value) !== undefined && (
+        <button type="button" class="button message" onClick={() => onAsk('message')}>
+          <Icon name="message" />
+          {texts.message}
+        </button>
+      )}
     </div>
   )
 }
@@ -48,38 +56,35 @@ interface MoreButtonsProps {
   onAsk: (asking: Asking) => void
 }
 
+/** Rare actions, behind one button. */
 export function MoreButtons({ cart, isStaff, onAsk }: MoreButtonsProps) {
-  const { screenTypes } = useDashboard()
   const texts = cartActionTexts()
   const isInService = cart.out_of_service === null
   return (
-    <div class="more-buttons">
-      {screenOf(cart, screenTypes.value) !== undefined && (
-        <button type="button" class="button" onClick={() => onAsk('message')}>
-          <Icon name="message" />
-          {texts.message}
-        </button>
-      )}
-      {isStaff && (
-        <>
-          <button type="button" class="button" onClick={() => onAsk(isInService ? 'service' : 'back')}>
-            <Icon name="wrench" />
-            {isInService ? texts.outOfService : texts.backInService}
-          </button>
-          {isInService && (
-            <button type="button" class="button" onClick={() => onAsk(cart.exempt === null ? 'exempt' : 'exempt-over')}>
-              <Icon name="flag" />
-              {cart.exempt === null ? texts.mayDrive : texts.mayNotDrive}
+    <details>
+      <summary class="button">{texts.more}</summary>
+      <div class="more-buttons">
+        {isStaff && (
+          <>
+            <button type="button" class="button" onClick={() => onAsk(isInService ? 'service' : 'back')}>
+              <Icon name="wrench" />
+              {isInService ? texts.outOfService : texts.backInService}
             </button>
-          )}
-          <button type="button" class="button" onClick={() => onAsk('note')}>
-            {texts.note}
-          </button>
-        </>
-      )}
-      <a class="button" href={toDayHash(cart.cart)}>
-        {texts.day}
-      </a>
-    </div>
+            {isInService && (
+              <button type="button" class="button" onClick={() => onAsk(cart.exempt === null ? 'exempt' : 'exempt-over')}>
+                <Icon name="flag" />
+                {cart.exempt === null ? texts.mayDrive : texts.mayNotDrive}
+              </button>
+            )}
+            <button type="button" class="button" onClick={() => onAsk('note')}>
+              {texts.note}
+            </button>
+          </>
+        )}
+        <a class="button" href={toDayHash(cart.cart)}>
+          {texts.day}
+        </a>
+      </div>
+    </details>
   )
 }

@@ -1,6 +1,6 @@
 import './cart-search.css'
 import { useEffect, useId, useState } from 'preact/hooks'
-import { searchAgain, searchCarts } from '#dashboard/live/fleet/cart-filter.ts'
+import { searchAgain, searchCarts, typedCart } from '#dashboard/live/fleet/cart-filter.ts'
 import { markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
 import { mapTexts } from '#dashboard/texts/map.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
@@ -17,7 +17,8 @@ interface Awaited {
 }
 
 /**
- * Finds a cart by its number, or by the name of one of its devices; Enter opens the first match. A cart that is not
+ * Finds a cart by its number, or by the name of one of its devices. A number that is complete opens its cart without
+ * Enter, which otherwise opens the first match. A cart that is not
  * known yet opens when it appears, unless other text is typed or another cart opened.
  */
 export function CartSearch({ onChoose }: { onChoose: (cart: string) => void }) {
@@ -60,7 +61,9 @@ export function CartSearch({ onChoose }: { onChoose: (cart: string) => void }) {
       event.preventDefault()
       setAt((current + step + found.length) % found.length)
     }
-    if (event.key === 'Escape') ask('')
+    if (event.key !== 'Escape' || !isAsking) return
+    event.stopPropagation()
+    ask('')
   }
   return (
     <form
@@ -84,7 +87,11 @@ export function CartSearch({ onChoose }: { onChoose: (cart: string) => void }) {
         aria-controls={isAsking ? listId : undefined}
         aria-activedescendant={found.length > 0 ? `${listId}-${current}` : undefined}
         value={text}
-        onInput={({ currentTarget }) => ask(currentTarget.value)}
+        onInput={({ currentTarget: { value } }) => {
+          const cart = typedCart(fleet.carts.values(), value)
+          if (cart === undefined) ask(value)
+          else choose(cart)
+        }}
         onKeyDown={press}
       />
       {isAsking && (

@@ -1,6 +1,8 @@
+import type { CommandProgress } from '#dashboard/live/commands.ts'
 import { finishMs, onHoleSince, type Pace, type PlayingGroup, paceOf } from '#dashboard/live/playing-groups.ts'
-import { screenOf } from '#dashboard/live/safe-lock.ts'
+import { lockDeviceOf, screenOf } from '#dashboard/live/safe-lock.ts'
 import { formatSpan, formatTime } from '#dashboard/texts/format.ts'
+import { messageTexts } from '#dashboard/texts/message.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
@@ -32,11 +34,12 @@ interface FlightRowProps {
   minutesPerHole: number
   holesOfCourse: number
   onMessage: () => void
+  onBeep: (sent: readonly CommandProgress[]) => void
 }
 
 /** Row of carts that play together: hole, delay, and time on the hole. */
-export function FlightRow({ flight, minutesPerHole, holesOfCourse, onMessage }: FlightRowProps) {
-  const { clock, second, site, me, fleet, screenTypes } = useDashboard()
+export function FlightRow({ flight, minutesPerHole, holesOfCourse, onMessage, onBeep }: FlightRowProps) {
+  const { clock, second, site, me, fleet, commands, screenTypes } = useDashboard()
   const texts = paceTexts()
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
   const { carts, round } = flight
@@ -44,10 +47,13 @@ export function FlightRow({ flight, minutesPerHole, holesOfCourse, onMessage }: 
   const since = onHoleSince(round)
   const doneMs = finishMs(round, { holesOfCourse, minutesPerHole, nowMs })
   const name = texts.cart(carts)
-  const hasScreen = carts.some((cart) => {
-    const known = fleet.carts.get(cart)
-    return known !== undefined && screenOf(known, screenTypes.value) !== undefined
+  const known = carts.flatMap((cart) => fleet.carts.get(cart) ?? [])
+  const hasScreen = known.some((cart) => screenOf(cart, screenTypes.value) !== undefined)
+  const locks = known.flatMap((cart) => {
+    const device = lockDeviceOf(cart)
+    return device === undefined ? [] : [{ cart: cart.cart, hardwareId: device.hardware_id }]
   })
+  const beep = () => onBeep(locks.map((one) => commands.send({ ...one, command: 'locate', params: { beep: true } })))
   const words = paceText(round)
   const place = [holeText(round), ...(words === null ? [] : [words])].join(' · ')
   const facts = [
@@ -64,16 +70,16 @@ export function FlightRow({ flight, minutesPerHole, holesOfCourse, onMessage }: 
         <span class="small">{facts.join(' · ')}</span>
         <span class="small">{texts.startedOn(round.start_hole, formatTime(Date.parse(round.started_at), zone))}</span>
       </div>
-      {me.value?.role !== 'user' && (
-        <button
-          type="button"
-          class="button"
-          disabled={!hasScreen}
-          aria-label={hasScreen ? texts.messageTo(name) : `${texts.messageTo(name)}: ${texts.noScreen}`}
-          onClick={onMessage}
-        >
+      {me.value?.role !== 'user' && hasScreen && (
+        <button type="button" class="button" aria-label={messageTexts().messageTo(carts)} onClick={onMessage}>
           <Icon name="message" />
-          <span>{hasScreen ? texts.message : texts.noScreenShort}</span>
+          <span>{texts.message}</span>
+        </button>
+      )}
+      {me.value?.role !== 'user' && !hasScreen && locks.length > 0 && (
+        <button type="button" class="button" aria-label={messageTexts().beepAt(carts)} onClick={beep}>
+          <Icon name="beep" />
+          <span>{texts.beep}</span>
         </button>
       )}
     </div>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { timeZones } from '#dashboard/live/set-up.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
+import { QUICK_MESSAGES } from '#dashboard/texts/quick-messages.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
 import { LANGUAGES } from '#dashboard/texts/texts.ts'
 import type { SiteEditor } from './site-editor.ts'
@@ -82,6 +83,18 @@ export function CourseFields({ editor }: { editor: SiteEditor }) {
               </option>
             ))}
           </select>
+        )}
+      </SiteField>
+      <SiteField name={texts.quickMessages} why={texts.quickMessagesWhy} fault={faults.get('quick_messages')}>
+        {(input) => (
+          <textarea
+            {...input}
+            rows={5}
+            dir="auto"
+            readOnly={isReadOnly}
+            value={(shown.quick_messages ?? QUICK_MESSAGES[shown.language]).join('\n')}
+            onInput={({ currentTarget: { value } }) => edit({ quick_messages: value.split('\n') })}
+          />
         )}
       </SiteField>
     </>

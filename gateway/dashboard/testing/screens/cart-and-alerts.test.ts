@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Locator } from 'playwright-core'
 import { answered, LINE_GONE } from '../page-faults.ts'
 import type { Scene } from '../scene.ts'
 import { SETUPS, SIZES } from '../screen-setups.ts'
@@ -32,6 +33,12 @@ function card({ page }: Scene) {
 async function answer(scene: Scene, name: string): Promise<void> {
   await card(scene).button(name).click()
   await scene.page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
+}
+
+/** Presses one of the rare buttons of the card. */
+async function more(scene: Scene, name: string): Promise<void> {
+  await card(scene).region.getByText('More actions').click()
+  await card(scene).button(name).click()
 }
 
 /** Audits the page on a tablet and on a phone, light and dark. */
@@ -77,7 +84,7 @@ stage.test('the card explains why a cart is not locked: it drives, or its lock i
   cart18.obedience = 'refuses'
   await page.evaluate(`location.hash = '#/map/18'`)
   await page.getByRole('heading', { name: 'Cart 18' }).waitFor()
-  await answer(scene, 'Lock')
+  await card(scene).button('Lock').click()
   await card(scene).status.getByText('The cart declined: jammed').waitFor()
 })
 
@@ -86,9 +93,9 @@ stage.test('a connection lost during a command resumes its outcome, and typed in
   faults.forgive(LINE_GONE)
   cart18.obedience = 'takes'
   await open('/app/#/map/18')
-  await answer(scene, 'Lock')
+  await card(scene).button('Lock').click()
   await card(scene).status.getByText('Sent to the cart …').waitFor()
-  await card(scene).button('Note').click()
+  await more(scene, 'Note')
   await page.getByRole('textbox', { name: 'Note' }).fill('Squeaks')
   link.cut()
   await page.getByText('No connection for').waitFor()
@@ -116,6 +123,35 @@ stage.test('a session that ends during a command leads to the sign-in', async (s
   await cart18.finish()
 })
 
+stage.test('a small phone shows state, actions and result of a cart; the rest is behind one button', async (scene) => {
+  const { page, open, audit, gateway } = scene
+  await page.setViewportSize({ width: 360, height: 740 })
+  const screen = { hardware_id: 'screen-18', device_type: 'cartcaddie', cart: '18' }
+  await gateway.request('POST', '/devices', { body: screen })
+  await cart18.stands('barn', { isLocked: false })
+  await open('/app/#/map/18')
+  await card(scene).region.getByText('Unlocked in barn').first().waitFor()
+  const inView = async (one: Locator) => {
+    const [box, tabs] = [await one.boundingBox(), await page.getByRole('navigation', { name: 'Screens' }).boundingBox()]
+    assert.ok(box !== null && tabs !== null && box.y + box.height <= tabs.y, `${one} is below the edge`)
+  }
+  for (const name of ['Lock', 'Unlock', 'Beep', 'Message']) await inView(card(scene).button(name))
+  assert.equal(await card(scene).button('Note').isVisible(), false)
+  cart18.obedience = 'obeys'
+  await card(scene).button('Beep').click()
+  const result = card(scene).status.getByText(/^Beeped at \d\d:\d\d/)
+  await result.waitFor()
+  await inView(result)
+  await audit()
+  await more(scene, 'Out of service')
+  await page.getByRole('button', { name: 'Brakes' }).click()
+  await card(scene).region.getByText(/^Out of service: Brakes/).waitFor()
+  assert.equal((await gateway.request('GET', '/carts/18')).body.out_of_service.why, 'Brakes')
+  await gateway.request('PATCH', '/carts/18', { body: { out_of_service: null } })
+  await page.keyboard.press('Escape')
+  await card(scene).region.waitFor({ state: 'detached' })
+})
+
 stage.test('an attention item leads to its cart', async (scene) => {
   const { page, open } = scene
   await cart17.stands('barn', { isLocked: false })
@@ -139,11 +175,12 @@ stage.test('an alert is a bar on every screen and tablet until it is acknowledge
   const bars = [page, second.page].map((one) => one.getByRole('link', { name: /^Cart 74: Off course/ }))
   for (const bar of bars) await bar.waitFor()
   await auditSetups(scene)
-  await page.getByRole('button', { name: 'Acknowledge: Cart 74: Off course' }).click()
+  await second.page.getByRole('button', { name: 'Acknowledge: Cart 74: Off course' }).click()
+  for (const bar of bars) await bar.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Note: Cart 74: Off course' }).click()
   await page.getByRole('textbox', { name: 'Note' }).fill('Fetched')
   await audit()
-  await page.getByRole('dialog').getByRole('button', { name: 'Acknowledge' }).click()
-  for (const bar of bars) await bar.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Save note' }).click()
   await page.getByText('Fetched').waitFor()
   await cart74.stands('barn')
   await page.getByText('ended').waitFor()

@@ -1,0 +1,34 @@
+import './ready-texts.css'
+import { useDashboard } from './dashboard-context.ts'
+import { Fault } from './fault.tsx'
+import { useSending } from './sending.ts'
+
+interface ReadyTextsProps {
+  name: string
+  texts: readonly string[]
+  onChosen: (text: string) => void | Promise<void>
+}
+
+/** Texts that are sent with one tap, in place of typing them. */
+export function ReadyTexts({ name, texts, onChosen }: ReadyTextsProps) {
+  const { gate } = useDashboard()
+  const { send, fault, isSending } = useSending()
+  return (
+    <fieldset class="ready-texts">
+      <legend>{name}</legend>
+      {texts.map((text) => (
+        <button
+          key={text}
+          type="button"
+          class="button"
+          dir="auto"
+          disabled={isSending}
+          onClick={() => void send(() => gate.act(async () => onChosen(text)))}
+        >
+          {text}
+        </button>
+      ))}
+      <Fault text={fault} />
+    </fieldset>
+  )
+}
