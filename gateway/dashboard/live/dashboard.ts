@@ -1,5 +1,6 @@
 import { computed, effect, type ReadonlySignal, signal } from '@preact/signals-core'
 import { ApiClient, ApiError } from '#shared/client.ts'
+import { TimeZone } from '#shared/site/time-zone.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { MeJson } from '#shared/wire/sessions.ts'
 import type { SiteSettingsJson } from '#shared/wire/site.ts'
@@ -68,6 +69,9 @@ export class Dashboard {
     nowMs: () => this.clock.nowMs(),
     preferences: this.preferences,
     refresh: () => this.refresh(),
+    day: () => new TimeZone(this.#site.value.time_zone).local(this.clock.nowMs()).date,
+    // without a response the action fails by itself
+    havePins: () => this.api.call('GET /people').then(({ length }) => length > 0, () => false),
   })
   readonly commands = new CommandTracker({
     api: this.api,

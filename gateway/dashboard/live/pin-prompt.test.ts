@@ -22,11 +22,11 @@ function refusal(code: string): ApiError {
 }
 
 /** Creates a gate, and the gateway's next response about the tablet. */
-function bench(role: Role, untilMs: number | null, then: MeJson = me(role, null)) {
+function bench(role: Role, untilMs: number | null, then: MeJson = me(role, null), havePins = true) {
   const preferences = new Preferences(() => {
     throw new Error('forbidden')
   })
-  const state = { me: me(role, untilMs), refreshed: 0, nowMs: NOON_MS }
+  const state = { me: me(role, untilMs), refreshed: 0, asked: 0, nowMs: NOON_MS }
   const gate = new PersonGate({
     me: () => state.me,
     nowMs: () => state.nowMs,
@@ -34,6 +34,11 @@ function bench(role: Role, untilMs: number | null, then: MeJson = me(role, null)
     refresh: async () => {
       state.refreshed++
       state.me = then
+    },
+    day: () => new Date(state.nowMs).toISOString().slice(0, 10),
+    havePins: async () => {
+      state.asked++
+      return havePins
     },
   })
   return { gate, preferences, state }
@@ -44,6 +49,33 @@ test('a tablet without a PIN user acts as itself', async () => {
   assert.equal(await gate.act(async () => 'locked'), 'locked')
   assert.equal(gate.question, null)
   assert.equal(state.refreshed, 0)
+})
+
+test('a shared tablet asks for its user before the first action of a day, and may continue as itself', async () => {
+  const { gate, state } = bench('staff', null)
+  state.me = { ...state.me, user: { ...state.me.user, name: 'Shop' } }
+  const first = gate.act(async () => 'locked')
+  await new Promise(setImmediate)
+  assert.deepEqual(gate.question, { reason: 'first', role: 'user' })
+  gate.asTablet()
+  assert.equal(await first, 'locked')
+  assert.equal(await gate.act(async () => 'beeped'), 'beeped')
+  assert.equal(state.asked, 1)
+  state.nowMs += 86_400_000
+  const next = gate.act(async () => 'locked')
+  await new Promise(setImmediate)
+  state.me = { ...me('staff', state.nowMs + 60_000), user: state.me.user }
+  gate.done()
+  assert.equal(await next, 'locked')
+  assert.equal(await gate.act(async () => 'beeped'), 'beeped')
+  assert.equal(state.asked, 2)
+})
+
+test('a shared tablet acts as itself while no user has a PIN', async () => {
+  const { gate, state } = bench('staff', null, me('staff', null), false)
+  state.me = { ...state.me, user: { ...state.me.user, name: 'Shop' } }
+  for (const act of ['locked', 'beeped']) assert.equal(await gate.act(async () => act), act)
+  assert.equal(state.asked, 1)
 })
 
 test('a user who was idle for too long must enter the PIN before any action', async () => {

@@ -11,9 +11,12 @@ export function isAtLeast(role: UserRole, needed: Role): boolean {
   return RANK[role] >= RANK[needed]
 }
 
-/** Reason of a PIN prompt: the PIN user was idle, or the action needs more rights. */
+/**
+ * Reason of a PIN prompt: the first action of the day on a shared tablet, an idle PIN user, or an action that needs
+ * more rights.
+ */
 export interface PersonQuestion {
-  reason: 'idle' | 'rights'
+  reason: 'first' | 'idle' | 'rights'
   /** Minimum role of the user who responds. */
   role: Role
 }
@@ -33,6 +36,10 @@ interface PersonGateDeps {
   preferences: Preferences
   /** Requests the current PIN user from the gateway. */
   refresh: () => Promise<void>
+  /** Day on the clocks of the course. */
+  day: () => string
+  /** Requests from the gateway if a user has a PIN. */
+  havePins: () => Promise<boolean>
 }
 
 interface Asked {
@@ -42,13 +49,18 @@ interface Asked {
   reject: (error: Error) => void
 }
 
+/** Period for which "no user has a PIN" is trusted. */
+const NO_PINS_MS = 60_000
+
 /**
- * Prompts for a PIN before an action. A tablet without a PIN user acts as itself. A tablet with one prompts again after
- * ten idle minutes, and so does one whose rights have expired. The gateway enforces the rules.
+ * Prompts for a PIN before an action. A shared tablet without a PIN user prompts once a day, and may then act as itself.
+ * A tablet with one prompts again after ten idle minutes, and so does one whose rights have expired. The gateway
+ * enforces the rules.
  */
 export class PersonGate {
   readonly #deps: PersonGateDeps
   readonly #asked = signal<Asked | null>(null)
+  #noPinsUntilMs = 0
 
   constructor(deps: PersonGateDeps) {
     this.#deps = deps
@@ -61,7 +73,8 @@ export class PersonGate {
 
   /** Runs `action`, after a PIN prompt if one is needed. Throws `PinCancelled`, and the errors of `action`. */
   async act<Result>(action: () => Promise<Result>): Promise<Result> {
-    if (await this.#isIdle()) await this.ask({ reason: 'idle', role: 'user' })
+    const reason = (await this.#isIdle()) ? 'idle' : (await this.#isFirst()) ? 'first' : null
+    if (reason !== null) await this.ask({ reason, role: 'user' })
     try {
       return await action()
     } catch (error) {
@@ -107,6 +120,23 @@ export class PersonGate {
     // activity meanwhile has moved the end
     await refresh()
     return me()?.session?.person == null
+  }
+
+  /** The tablet continues as itself, for the rest of the day. */
+  asTablet(): void {
+    this.#deps.preferences.rememberTabletDay(this.#deps.day())
+    this.done()
+  }
+
+  /** Resolves to true on a shared tablet, whose user has its name, if it has no PIN user and could have one. */
+  async #isFirst(): Promise<boolean> {
+    const { preferences, nowMs, me, day, havePins } = this.#deps
+    const known = me()
+    if (known?.session == null || known.session.person !== null || known.session.name !== known.user.name) return false
+    if (preferences.tabletDay === day() || nowMs() < this.#noPinsUntilMs) return false
+    const isFirst = await havePins()
+    if (!isFirst) this.#noPinsUntilMs = nowMs() + NO_PINS_MS
+    return isFirst
   }
 
   /** A PIN never grants more rights than the tablet has. */

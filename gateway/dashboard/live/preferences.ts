@@ -14,12 +14,14 @@ export type Shelf = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
 
 const CHOICE = 'cartbarn.choice'
 const PERSON = 'cartbarn.person'
+const TABLET_DAY = 'cartbarn.tablet-day'
 
 /** Preferences of this tablet; if the browser forbids storage, they last until the page is left. */
 export class Preferences {
   readonly #shelf: () => Shelf
   readonly #choice = signal<Choice>({ language: null, units: null })
   readonly #personId = signal<string | null>(null)
+  #tabletDay: string | null = null
 
   constructor(shelf: () => Shelf = () => localStorage) {
     this.#shelf = shelf
@@ -34,9 +36,15 @@ export class Preferences {
     return this.#personId
   }
 
+  /** Day on which staff chose to use the shared tablet without a PIN. */
+  get tabletDay(): string | null {
+    return this.#tabletDay
+  }
+
   load(): void {
     this.#choice.value = readChoice(this.#read(CHOICE))
     this.#personId.value = this.#read(PERSON)
+    this.#tabletDay = this.#read(TABLET_DAY)
   }
 
   choose(change: Partial<Choice>): void {
@@ -55,6 +63,11 @@ export class Preferences {
     if (this.#personId.value === personId) return
     this.#personId.value = personId
     this.#write(PERSON, personId)
+  }
+
+  rememberTabletDay(day: string): void {
+    this.#tabletDay = day
+    this.#write(TABLET_DAY, day)
   }
 
   #read(name: string): string | null {

@@ -27,7 +27,7 @@ function Asked({ question }: { question: PersonQuestion }) {
   const person = chosen === undefined ? people.last : chosen
   return (
     <Dialog title={person === null ? title : texts.pinOf(person.name)} onCancel={() => gate.cancel()}>
-      {question.reason === 'idle' && <p>{texts.idle}</p>}
+      {question.reason !== 'rights' && <p>{texts[question.reason]}</p>}
       {person !== null ? (
         <PinOf person={person} />
       ) : (
@@ -81,7 +81,7 @@ function People({ people, question, onChosen }: PeopleProps) {
             </button>
           </li>
         ))}
-        {question.reason === 'idle' && (
+        {question.reason !== 'rights' && (
           <li>
             <button type="button" class="button wide" disabled={isSending} onClick={() => void send(signOut)}>
               <span class="cut">{texts.asTablet(me.value?.session?.name ?? '')}</span>
@@ -95,13 +95,13 @@ function People({ people, question, onChosen }: PeopleProps) {
   )
 }
 
-/** Signs the PIN user out: the tablet acts as itself until the next PIN. */
+/** Signs the PIN user out, if any: the tablet acts as itself until the next PIN. */
 function useSignOut() {
   const dashboard = useDashboard()
   const sending = useSending()
   const signOut = async () => {
     dashboard.acts(await dashboard.api.call('DELETE /sessions/current/person'))
-    dashboard.gate.done()
+    dashboard.gate.asTablet()
   }
   return { ...sending, signOut }
 }

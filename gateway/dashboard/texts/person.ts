@@ -4,6 +4,7 @@ export const personTexts = defineTexts({
   en: {
     who: 'Who are you?',
     whoForRights: 'Admin PIN or key required',
+    first: 'This tablet is shared. Your name is recorded with what you do.',
     idle: 'Signed out after 10 minutes of inactivity.',
     pinOf: (name: string) => `PIN for ${name}`,
     pin: 'PIN',
@@ -19,6 +20,7 @@ export const personTexts = defineTexts({
   de: {
     who: 'Wer sind Sie?',
     whoForRights: 'Admin-PIN oder Schlüssel nötig',
+    first: 'Dieses Tablet ist gemeinsam. Ihr Name wird mit Ihren Aktionen festgehalten.',
     idle: 'Nach 10 Minuten ohne Eingabe abgemeldet.',
     pinOf: (name: string) => `PIN von ${name}`,
     pin: 'PIN',

@@ -12,10 +12,12 @@ import { PinDialog } from './pin-dialog.tsx'
 import { useAdminList } from './use-admin-list.ts'
 import { NEW_USER, UserFields, useUserBody } from './user-fields.tsx'
 
+const RELOAD_EVERY_MS = 4_000
+
 /** People page: users, and those who may sign in on a shared tablet with a PIN. */
 export function PeoplePage() {
   const { api } = useDashboard()
-  const list = useAdminList(() => api.call('GET /users'))
+  const list = useAdminList(() => api.call('GET /users'), RELOAD_EVERY_MS)
   return (
     <AdminList of={list}>
       {(users) => (
