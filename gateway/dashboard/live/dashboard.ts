@@ -71,7 +71,11 @@ export class Dashboard {
     refresh: () => this.refresh(),
     day: () => new TimeZone(this.#site.value.time_zone).local(this.clock.nowMs()).date,
     // without a response the action fails by itself
-    havePins: () => this.api.call('GET /people').then(({ length }) => length > 0, () => false),
+    havePins: () =>
+      this.api.call('GET /people').then(
+        ({ length }) => length > 0,
+        () => false,
+      ),
   })
   readonly commands = new CommandTracker({
     api: this.api,

@@ -1,5 +1,4 @@
-import type { MarkerStyle } from '#dashboard/live/fleet/marker-style.ts'
-import { HEADINGS } from './markers.ts'
+import { HEADINGS, type SignStyle } from './markers.ts'
 
 /** Drawn sign, and half of its size on the screen. */
 export interface Bitmap {
@@ -14,24 +13,38 @@ export interface PillPart {
   tone: 'plain' | 'warning'
 }
 
+interface LabelLook {
+  isBoxed: boolean
+  isDark: boolean
+}
+
 const INK = '#10160c'
 const EDGE = '#ffffff'
-const FILLS: Record<MarkerStyle, string> = {
+const FILLS: Record<SignStyle, string> = {
   out: '#0b4fb3',
   in: '#3f4a3b',
   unlocked: '#ffb000',
   low: '#ffb000',
   outside: '#b3002d',
   silent: '#ffffff',
+  between: '#5b6455',
+  'on time': '#1c6b2a',
+  behind: '#ffb000',
+  late: '#b3002d',
 }
-const INKS: Record<MarkerStyle, string> = {
+const INKS: Record<SignStyle, string> = {
   out: '#ffffff',
   in: '#ffffff',
   unlocked: INK,
   low: INK,
   outside: '#ffffff',
   silent: INK,
+  between: '#ffffff',
+  'on time': '#ffffff',
+  behind: INK,
+  late: '#ffffff',
 }
+const ROUND: ReadonlySet<SignStyle> = new Set(['out', 'silent', 'between', 'on time'])
 const FONT = '"Atkinson Hyperlegible Next", system-ui, sans-serif'
 const RADIUS_PX = 17
 const SMALL_PX = 8
@@ -39,6 +52,7 @@ const SMALL_PX = 8
 const ROOM_PX = 26
 const FLAG_ROOM_PX = 11
 const LOCK_ROOM_PX = 11
+const LABEL_ROOM_PX = 13
 /** Limit of cached bitmaps, above the number of signs of a fleet in all states; all are then dropped together. */
 const KEPT_MAX = 3_000
 
@@ -46,7 +60,7 @@ const KEPT_MAX = 3_000
 export class CartBitmaps {
   readonly #ratio: number
   readonly #kept = new Map<string, Bitmap>()
-  readonly #bodies = new Map<MarkerStyle, Map<string, Bitmap>>()
+  readonly #bodies = new Map<SignStyle, Map<string, Bitmap>>()
   readonly #arrows: Bitmap[] = []
   #bodyCount = 0
 
@@ -55,7 +69,7 @@ export class CartBitmaps {
   }
 
   /** Returns the sign of a cart; without a number it is a small dot. */
-  body(style: MarkerStyle, label: string): Bitmap {
+  body(style: SignStyle, label: string): Bitmap {
     let ofStyle = this.#bodies.get(style)
     if (ofStyle === undefined) {
       ofStyle = new Map()
@@ -94,6 +108,19 @@ export class CartBitmaps {
   /** Returns the padlock of a cart that is locked on the course. */
   lock(): Bitmap {
     return this.#keep('lock', () => this.#draw(LOCK_ROOM_PX, LOCK_ROOM_PX, drawLock))
+  }
+
+  /** Returns the number of carts below a sign. */
+  below(count: number): Bitmap {
+    return this.label(`+${count}`, { isBoxed: true, isDark: true })
+  }
+
+  /** Returns the text of a place: in a box, or with an edge. */
+  label(text: string, look: LabelLook): Bitmap {
+    return this.#keep(`${text} ${look.isBoxed} ${look.isDark}`, () => {
+      const [width = 0] = this.#widthsOf([{ text, tone: 'plain' }])
+      return this.#draw(width / 2 + 1, LABEL_ROOM_PX, (context) => drawLabel(context, text, width - 10, look))
+    })
   }
 
   pill(parts: readonly PillPart[]): Bitmap {
@@ -146,7 +173,7 @@ export class CartBitmaps {
   }
 }
 
-function drawBody(context: CanvasRenderingContext2D, style: MarkerStyle, label: string): void {
+function drawBody(context: CanvasRenderingContext2D, style: SignStyle, label: string): void {
   const path = outlineOf(style, label === '' ? SMALL_PX : RADIUS_PX)
   context.lineJoin = 'round'
   // a dark hairline around a white edge is visible on pale colours, on a photo and at night
@@ -163,7 +190,27 @@ function drawBody(context: CanvasRenderingContext2D, style: MarkerStyle, label: 
   context.textAlign = 'center'
   context.textBaseline = 'alphabetic'
   context.fillStyle = INKS[style]
-  context.fillText(label, 0, style === 'low' ? 10 : 5.5, 2 * RADIUS_PX - 3)
+  context.fillText(label, 0, style === 'low' || style === 'late' ? 10 : 5.5, 2 * RADIUS_PX - 3)
+}
+
+function drawLabel(context: CanvasRenderingContext2D, text: string, widthPx: number, look: LabelLook): void {
+  const [ink, paper] = look.isDark ? ['#f2f5ee', '#1b2316'] : [INK, EDGE]
+  context.font = `700 ${look.isBoxed ? 15 : 14}px ${FONT}`
+  context.textAlign = 'center'
+  if (look.isBoxed) {
+    const box = new Path2D()
+    box.roundRect(-widthPx / 2, -11, widthPx, 22, 4)
+    context.fillStyle = paper
+    context.fill(box)
+    strokeWith(context, box, look.isDark ? '#8b9683' : '#5b6455', 1)
+  } else {
+    context.lineJoin = 'round'
+    context.strokeStyle = paper
+    context.lineWidth = 4
+    context.strokeText(text, 0, 5)
+  }
+  context.fillStyle = ink
+  context.fillText(text, 0, 5)
 }
 
 /** Draws a blue pennant with a white edge. */
@@ -195,11 +242,11 @@ function strokeWith(context: CanvasRenderingContext2D, path: Path2D, color: stri
   context.stroke(path)
 }
 
-function outlineOf(style: MarkerStyle, radiusPx: number): Path2D {
+function outlineOf(style: SignStyle, radiusPx: number): Path2D {
   const path = new Path2D()
-  if (style === 'out' || style === 'silent') path.arc(0, 0, radiusPx, 0, 2 * Math.PI)
-  else if (style === 'low') polygon(path, radiusPx * 1.18, [0, -1, 1, 0.78, -1, 0.78])
-  else if (style === 'outside') polygon(path, radiusPx * 1.28, [0, -1, 1, 0, 0, 1, -1, 0])
+  if (ROUND.has(style)) path.arc(0, 0, radiusPx, 0, 2 * Math.PI)
+  else if (style === 'low' || style === 'late') polygon(path, radiusPx * 1.18, [0, -1, 1, 0.78, -1, 0.78])
+  else if (style === 'outside' || style === 'behind') polygon(path, radiusPx * 1.28, [0, -1, 1, 0, 0, 1, -1, 0])
   else path.roundRect(-radiusPx * 0.92, -radiusPx * 0.92, radiusPx * 1.84, radiusPx * 1.84, radiusPx / 3)
   return path
 }

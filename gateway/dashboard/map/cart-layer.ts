@@ -1,28 +1,39 @@
 import { isLockedOut } from '#dashboard/live/fleet/marker-style.ts'
 import { type Bitmap, CartBitmaps } from './cart-bitmaps.ts'
-import { HEADINGS, type Marker, type Markers, type ParkingCluster } from './markers.ts'
-import { place, ROOM_PX, type Screen } from './placing.ts'
-
-/**
- * Resolution, divided by the square root of the number of carts, above which carts without a problem are drawn as dots:
- * on a course of a square kilometre their numbers would overlap.
- */
-const DOTS_ABOVE_M_PER_PX = 40
+import { HEADINGS, isPlain, type Marker, type Markers, type ParkingCluster } from './markers.ts'
+import type { PlaceName } from './place-names.ts'
+import { type Box, place, ROOM_PX, type Screen } from './placing.ts'
 
 export interface ClusterTexts {
   open: (count: number) => string
   low: (count: number) => string
+  /** Names of places that have none of their own. */
+  places: Readonly<Record<'clubhouse' | 'range', string>>
 }
 
 export interface CartFrame {
   screen: Screen
   /** Clockwise rotation of the map, in radians. */
   rotation: number
-  metresPerPx: number
   chosen: string | null
   words: ClusterTexts
+  names: readonly PlaceName[]
+  isDark: boolean
 }
 
+/** Half of the height of a name, and half of the size of a cart's sign. */
+const NAME_PX = 11
+const SIGN_PX = 18
+/** Positions of a name, the best first: its own, and around a cart there. */
+const AROUND = [
+  [0, 0],
+  [0, -1],
+  [0, 1],
+  [-1, 0],
+  [1, 0],
+] as const
+/** Offset from the centre of a cart to that of the number of carts below it, to the left and up. */
+const BELOW_PX = 20
 /** Offset from the centre of a cart to that of its flag, to the right and up. */
 const FLAG_PX = 14
 
@@ -82,12 +93,13 @@ export class CartLayer {
 
   #drawAll(context: CanvasRenderingContext2D, bitmaps: CartBitmaps, markers: Markers, frame: CartFrame): void {
     const { chosen } = frame
-    const isFar = frame.metresPerPx * Math.sqrt(markers.all.length) > DOTS_ABOVE_M_PER_PX
+    const { isFar } = frame.screen
     const turned = Math.round((frame.rotation / (2 * Math.PI)) * HEADINGS)
+    this.#drawNames(context, bitmaps, markers, frame)
     let arePillsDrawn = false
     for (const marker of markers.all) {
       // clusters are drawn above the carts without a problem, and below those with one
-      if (!arePillsDrawn && marker.style !== 'in' && marker.style !== 'out') {
+      if (!arePillsDrawn && !isPlain(marker)) {
         this.#drawPills(context, bitmaps, markers.pills, frame.words)
         arePillsDrawn = true
       }
@@ -132,11 +144,37 @@ export class CartLayer {
     turned: number,
     isFar: boolean,
   ): void {
-    const isDot = isFar && (marker.style === 'out' || marker.style === 'in')
+    const isDot = isFar && isPlain(marker)
     if (marker.heading >= 0 && !isDot) this.#blit(context, bitmaps.arrow(marker.heading + turned), marker.px, marker.py)
     this.#blit(context, bitmaps.body(marker.style, isDot ? '' : marker.label), marker.px, marker.py)
+    if (marker.below > 0) this.#blit(context, bitmaps.below(marker.below), marker.px - BELOW_PX, marker.py - BELOW_PX)
     if (marker.cart.exempt !== null) this.#blit(context, bitmaps.flag(), marker.px + FLAG_PX, marker.py - FLAG_PX)
     if (isLockedOut(marker.cart)) this.#blit(context, bitmaps.lock(), marker.px + FLAG_PX, marker.py + FLAG_PX)
+  }
+
+  /** Draws the names of places, next to carts that would hide them; those without room are left out. */
+  #drawNames(context: CanvasRenderingContext2D, bitmaps: CartBitmaps, markers: Markers, frame: CartFrame): void {
+    const { screen, names, words, isDark } = frame
+    const [a, b, c, d, e, f] = screen.transform
+    const taken: Box[] = [
+      ...markers.all.filter(({ isShown }) => isShown).map(({ px, py }) => boxAt(px, py, SIGN_PX, SIGN_PX)),
+      ...[...markers.pills]
+        .filter(({ isShown }) => isShown)
+        .map((pill) => boxAt(pill.px, pill.py, pill.halfWidthPx, SIGN_PX)),
+    ]
+    for (const { kind, text, x, y } of names) {
+      const isBoxed = kind === 'hole'
+      const bitmap = bitmaps.label(text ?? words.places[kind === 'range' ? kind : 'clubhouse'], { isBoxed, isDark })
+      const { halfWidthPx } = bitmap
+      const [px, py] = [a * x + c * y + e, b * x + d * y + f]
+      for (const [right, down] of AROUND) {
+        const spot = boxAt(px + right * (halfWidthPx + SIGN_PX), py + down * (NAME_PX + SIGN_PX), halfWidthPx, NAME_PX)
+        if (taken.some((one) => areOver(one, spot))) continue
+        taken.push(spot)
+        this.#blit(context, bitmap, (spot.left + spot.right) / 2, (spot.top + spot.bottom) / 2)
+        break
+      }
+    }
   }
 
   #drawPills(
@@ -167,6 +205,14 @@ export class CartLayer {
     const ratio = this.#ratio
     context.drawImage(canvas, Math.round((px - halfWidthPx) * ratio), Math.round((py - halfHeightPx) * ratio))
   }
+}
+
+function boxAt(px: number, py: number, halfWidthPx: number, halfHeightPx: number): Box {
+  return { left: px - halfWidthPx, top: py - halfHeightPx, right: px + halfWidthPx, bottom: py + halfHeightPx }
+}
+
+function areOver(one: Box, other: Box): boolean {
+  return one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom
 }
 
 function resize(canvas: HTMLCanvasElement, width: number, height: number): void {

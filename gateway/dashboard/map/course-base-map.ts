@@ -1,9 +1,7 @@
 import { effect, type ReadonlySignal, signal } from '@preact/signals-core'
 import type { Dashboard } from '#dashboard/live/dashboard.ts'
 import type { CourseFeature } from '#shared/course/course.ts'
-import { holeNumberOf } from '#shared/course/course.ts'
 import { positionsOf } from '#shared/course/shapes.ts'
-import { kindOf } from '#shared/course/tags.ts'
 import type { CourseJson, CoursePhotoJson } from '#shared/wire/course.ts'
 import { applied, fitAffine } from './affine.ts'
 import { CourseLayer } from './course-layer.ts'
@@ -11,6 +9,7 @@ import type { CourseMap } from './course-map.ts'
 import type { MapExtent } from './first-view.ts'
 import { toX, toY } from './mercator.ts'
 import { PhotoLayer, type PlacedPhoto } from './photo-layer.ts'
+import { namesOfCourse } from './place-names.ts'
 import type { Affine } from './placing.ts'
 
 /** Parts to show in place of the gateway's; an omitted part is the gateway's. */
@@ -84,10 +83,7 @@ export class CourseBaseMap {
     this.#drawing.show(features)
     this.#photo.show(photo)
     const extent = extentOf(features) ?? (photo === null ? null : extentOfPhoto(photo))
-    const hasHoles = features.some(
-      ({ properties }) => kindOf(properties) === 'hole' && holeNumberOf(properties) !== null,
-    )
-    this.#map.baseMap = extent === null ? null : { extent, hasHoles }
+    this.#map.baseMap = extent === null ? null : { extent, names: namesOfCourse(features) }
   }
 
   async #read(): Promise<void> {

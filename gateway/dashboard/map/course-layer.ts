@@ -3,15 +3,13 @@ import type Geometry from 'ol/geom/Geometry.js'
 import LineString from 'ol/geom/LineString.js'
 import MultiLineString from 'ol/geom/MultiLineString.js'
 import MultiPolygon from 'ol/geom/MultiPolygon.js'
-import Point from 'ol/geom/Point.js'
 import Polygon from 'ol/geom/Polygon.js'
 import VectorImageLayer from 'ol/layer/VectorImage.js'
 import VectorSource from 'ol/source/Vector.js'
-import { type CourseFeature, holeNumberOf, type Position } from '#shared/course/course.ts'
+import type { CourseFeature, Position } from '#shared/course/course.ts'
 import { kindOf } from '#shared/course/tags.ts'
 import { courseStyles, DRAWN_KINDS } from './course-styles.ts'
 import { toX, toY } from './mercator.ts'
-import { LABEL } from './zone-styles.ts'
 
 /** Course map below zones and carts: an image while the map is moved. */
 export class CourseLayer {
@@ -19,7 +17,6 @@ export class CourseLayer {
   readonly layer = new VectorImageLayer({
     source: this.#source,
     imageRatio: 1.5,
-    declutter: true,
     zIndex: -1,
   })
 
@@ -30,10 +27,8 @@ export class CourseLayer {
     })
     drawn.sort((a, b) => a.rank - b.rank)
     this.#source.clear(true)
-    this.#source.addFeatures([
-      ...drawn.map(({ feature, kind }) => new Feature({ geometry: toGeometry(feature.geometry), type: kind })),
-      ...drawn.filter(({ kind }) => kind === 'hole').flatMap(({ feature }) => toLabel(feature)),
-    ])
+    const shapes = drawn.map(({ feature, kind }) => new Feature({ geometry: toGeometry(feature.geometry), type: kind }))
+    this.#source.addFeatures(shapes)
   }
 
   set isDark(isDark: boolean) {
@@ -41,15 +36,7 @@ export class CourseLayer {
   }
 }
 
-/** Places the label halfway along the line of a hole. */
-function toLabel({ geometry, properties }: CourseFeature): Feature[] {
-  const number = holeNumberOf(properties)
-  if (number === null || geometry.type !== 'LineString') return []
-  const place = new LineString(geometry.coordinates.map(toPlane)).getCoordinateAt(0.5)
-  return [new Feature({ geometry: new Point(place), type: LABEL, text: String(number) })]
-}
-
-function toGeometry(geometry: CourseFeature['geometry']): Geometry {
+export function toGeometry(geometry: CourseFeature['geometry']): Geometry {
   switch (geometry.type) {
     case 'LineString':
       return new LineString(geometry.coordinates.map(toPlane))

@@ -16,10 +16,17 @@ import type { ZonesJson } from '#shared/wire/zones.ts'
 import { CartLayer, type ClusterTexts } from './cart-layer.ts'
 import { CLOSEST_ZOOM, CourseView, WholePixelMap, ZOOM_MS } from './course-view.ts'
 import { firstExtent, type MapExtent } from './first-view.ts'
-import { Markers } from './markers.ts'
+import { Markers, type Paces } from './markers.ts'
 import { metresPerUnit } from './mercator.ts'
+import { namesOfZones, type PlaceName } from './place-names.ts'
 import { type Box, type Insets, isInView, markersAt, pillAt, place, type Screen, TAP_PX } from './placing.ts'
 import { ZoneLayer } from './zone-layer.ts'
+
+/**
+ * Resolution, divided by the square root of the number of carts, above which carts without a problem are drawn as dots:
+ * on a course of a square kilometre their numbers would overlap.
+ */
+const DOTS_ABOVE_M_PER_PX = 40
 
 /** Carts, live or replayed; `version` increases when any of them changes. */
 export type MapFleet = Pick<Dashboard['fleet'], 'version' | 'carts'>
@@ -40,8 +47,7 @@ export interface CourseMapDeps {
 /** Content drawn below the zones. */
 export interface BaseMap {
   extent: MapExtent
-  /** True if it shows the numbers of the holes. */
-  hasHoles: boolean
+  names: readonly PlaceName[]
 }
 
 /** Values that the page shows next to the map. */
@@ -74,12 +80,14 @@ export class CourseMap {
   #frame: FrameState | null = null
   #asked = 0
   #filter: CartFilter | null = null
+  #paces: Paces = null
   #chosen: string | null = null
   /** True while a chosen cart still has to be brought into view. */
   #isRevealing = false
   /** True once the position of the course was known and the whole course was shown. */
   readonly #isFitted = signal(false)
   #buttons: Box | null = null
+  #names: readonly PlaceName[] = []
 
   constructor(deps: CourseMapDeps) {
     this.#deps = deps
@@ -127,7 +135,11 @@ export class CourseMap {
     target.addEventListener('wheel', moved, { passive: true })
     map.on('change:size', () => this.#fit())
     const paint = () => {
-      this.#zoneLayer.show(this.#deps.zones.value, this.#darkness.matches, this.#baseMap.value)
+      const [zones, baseMap] = [this.#deps.zones.value, this.#baseMap.value]
+      this.#zoneLayer.show(zones, this.#darkness.matches, baseMap !== null)
+      const names = baseMap?.names ?? []
+      this.#names = names.some(({ kind }) => kind === 'hole') ? names : [...names, ...namesOfZones(zones)]
+      this.#ask()
     }
     this.#darkness.addEventListener('change', paint)
     this.#stops.push(
@@ -188,6 +200,11 @@ export class CourseMap {
     this.#takeCarts()
   }
 
+  set paces(paces: Paces) {
+    this.#paces = paces
+    this.#takeCarts()
+  }
+
   set chosen(cart: string | null) {
     if (cart === this.#chosen) return
     this.#chosen = cart
@@ -224,7 +241,7 @@ export class CourseMap {
   }
 
   #takeCarts(): void {
-    const isOther = this.#markers.take(this.#deps.fleet.carts, this.#filter, this.#chosen)
+    const isOther = this.#markers.take(this.#deps.fleet.carts, this.#filter, this.#chosen, this.#paces)
     if (!this.#isFitted.peek()) this.#fit()
     // its screen position is known once the map has been drawn
     if (this.#isRevealing) this.#map?.render()
@@ -242,7 +259,8 @@ export class CourseMap {
     // a cart outside the course was placed at the edge
     const px = a * marker.x + c * marker.y + e
     const py = b * marker.x + d * marker.y + f
-    if (!marker.isShown || !isInView({ px, py }, screen)) this.#view.bring(marker.x, marker.y)
+    const isHidden = !marker.isShown && marker.top === null
+    if (isHidden || !isInView({ px, py }, screen)) this.#view.bring(marker.x, marker.y)
   }
 
   #tapped([px = 0, py = 0]: number[], [x = 0, y = 0]: number[]): void {
@@ -281,9 +299,14 @@ export class CourseMap {
   #draw(): void {
     const screen = this.#screen()
     if (screen === null) return
-    const { metresPerPx, rotation } = this.#labels.peek()
-    const words = this.#deps.words()
-    this.#carts.draw(this.#markers, { screen, metresPerPx, rotation, chosen: this.#chosen, words })
+    this.#carts.draw(this.#markers, {
+      screen,
+      rotation: this.#labels.peek().rotation,
+      chosen: this.#chosen,
+      words: this.#deps.words(),
+      names: this.#names,
+      isDark: this.#darkness.matches,
+    })
   }
 
   #screen(): Screen | null {
@@ -297,6 +320,7 @@ export class CourseMap {
       insets: this.#view.insets,
       buttons: this.#buttons,
       scale: 1 / viewState.resolution,
+      isFar: this.#labels.peek().metresPerPx * Math.sqrt(this.#markers.all.length) > DOTS_ABOVE_M_PER_PX,
       isClosest: this.#deps.isUnpacked === true || viewState.zoom >= CLOSEST_ZOOM - 0.01,
     }
   }

@@ -3,7 +3,6 @@ import Fill from 'ol/style/Fill.js'
 import Stroke from 'ol/style/Stroke.js'
 import Style from 'ol/style/Style.js'
 import type { CourseKind } from '#shared/course/tags.ts'
-import { LABEL, labelStyle } from './zone-styles.ts'
 
 interface Paint {
   fill?: string
@@ -45,14 +44,14 @@ const LIGHT: Record<CourseKind, Paint> = {
 const DARK: Record<CourseKind, Paint> = {
   outline: { fill: '#182112', stroke: '#384830' },
   rough: { fill: '#1b2614' },
-  practice: { fill: '#20301a' },
+  practice: { fill: '#2b4420' },
   wood: { fill: '#14210f' },
-  water: { fill: '#152a3a', stroke: '#23455c', widthPx: 2 },
-  fairway: { fill: '#233519' },
-  path: { stroke: '#4a463c', widthPx: 2.5 },
-  tee: { fill: '#2e4820' },
-  green: { fill: '#335624', stroke: '#4d7a37' },
-  bunker: { fill: '#4d452e', stroke: '#665c3f' },
+  water: { fill: '#1b3d58', stroke: '#356a8f', widthPx: 2 },
+  fairway: { fill: '#38582a', stroke: '#4f7a3b' },
+  path: { stroke: '#6f695a', widthPx: 2.5 },
+  tee: { fill: '#4a7535' },
+  green: { fill: '#55903c', stroke: '#7cb860' },
+  bunker: { fill: '#7d7047', stroke: '#9c8e60' },
   building: { fill: '#3a3a35', stroke: '#5b5b53' },
   hole: { stroke: '#ffffff50', widthPx: 1.5, dash: [6, 6] },
 }
@@ -61,10 +60,7 @@ const DARK: Record<CourseKind, Paint> = {
 export function courseStyles(isDark: boolean): (feature: FeatureLike) => Style | undefined {
   const paints = isDark ? DARK : LIGHT
   const styles = new Map<unknown, Style>(DRAWN_KINDS.map((kind) => [kind, styleOf(paints[kind])]))
-  return (feature) => {
-    const type: unknown = feature.get('type')
-    return type === LABEL ? labelStyle(String(feature.get('text')), isDark) : styles.get(type)
-  }
+  return (feature) => styles.get(feature.get('type'))
 }
 
 function styleOf({ fill, stroke, widthPx = 1, dash }: Paint): Style {

@@ -8,6 +8,7 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon, type IconName } from '#dashboard/ui/icons.tsx'
 import type { CourseBaseMap, ShownCourse } from './course-base-map.ts'
 import { CourseMap, type MapFleet } from './course-map.ts'
+import type { Paces } from './markers.ts'
 import type { Insets } from './placing.ts'
 import { scaleOf } from './scale.ts'
 import type { SiteZones } from './site-zones.ts'
@@ -17,6 +18,7 @@ interface LiveMapProps {
   /** Replaces the live carts. */
   fleet?: MapFleet
   filter?: CartFilter | null
+  paces?: Paces
   chosen?: string | null
   /** Edges of the map that are covered. */
   insets?: Insets
@@ -38,6 +40,7 @@ export function LiveMap({
   zones,
   fleet: shownFleet,
   filter = null,
+  paces = null,
   chosen = null,
   insets = NO_INSETS,
   isUnpacked = false,
@@ -84,6 +87,9 @@ export function LiveMap({
   useEffect(() => {
     if (map.value !== null) map.value.filter = filter
   }, [map.value, filter])
+  useEffect(() => {
+    if (map.value !== null) map.value.paces = paces
+  }, [map.value, paces])
   useEffect(() => {
     if (map.value !== null) map.value.chosen = chosen
   }, [map.value, chosen])

@@ -1,16 +1,22 @@
 import type { CartFilter } from '#dashboard/live/fleet/cart-filter.ts'
 import { matchesFilter } from '#dashboard/live/fleet/cart-filter.ts'
 import { byNumber, isParked, type MarkerStyle, markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
+import type { Pace } from '#dashboard/live/playing-groups.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import { toX, toY } from './mercator.ts'
 
 /** Number of different arrows; finer steps are not visible. */
 export const HEADINGS = 24
 
+/** Style of a sign: the state of the cart, or its pace. */
+export type SignStyle = MarkerStyle | Pace
+/** Pace of the carts on a round, by cart; null while signs show the state. */
+export type Paces = ReadonlyMap<string, Pace> | null
+
 /** Drawn cart; one object as long as the cart exists, mutated in place. */
 export interface Marker {
   cart: CartJson
-  style: MarkerStyle
+  style: SignStyle
   label: string
   /** Position on the map's plane. */
   x: number
@@ -22,6 +28,9 @@ export interface Marker {
   py: number
   isShown: boolean
   pill: ParkingCluster | null
+  /** Sign that covers this one, and the number of signs that this one covers. */
+  top: Marker | null
+  below: number
 }
 
 /** Carts in one parking zone: one sign for all of them until the map is zoomed in. */
@@ -42,7 +51,23 @@ export interface ParkingCluster {
 }
 
 /** Drawing order: more important carts are drawn later, on top. */
-const RANKS: Record<MarkerStyle, number> = { in: 0, out: 1, unlocked: 2, silent: 3, low: 4, outside: 5 }
+const RANKS: Record<SignStyle, number> = {
+  in: 0,
+  out: 1,
+  between: 1,
+  'on time': 1,
+  unlocked: 2,
+  silent: 3,
+  behind: 3,
+  low: 4,
+  late: 4,
+  outside: 5,
+}
+
+/** True for a cart without a problem. */
+export function isPlain({ style }: Marker): boolean {
+  return RANKS[style] <= 1
+}
 
 /** Carts of the fleet that have a position and pass the filter, in drawing order. */
 export class Markers {
@@ -50,6 +75,7 @@ export class Markers {
   readonly #pills = new Map<string, ParkingCluster>()
   #drawn: Marker[] = []
   #filter: CartFilter | null = null
+  #paces: Paces = null
 
   get all(): readonly Marker[] {
     return this.#drawn
@@ -64,11 +90,18 @@ export class Markers {
   }
 
   /** Applies the present fleet; the chosen cart passes any filter. Returns true if a redraw is needed. */
-  take(carts: ReadonlyMap<string, CartJson>, filter: CartFilter | null, chosen: string | null): boolean {
+  take(
+    carts: ReadonlyMap<string, CartJson>,
+    filter: CartFilter | null,
+    chosen: string | null,
+    paces: Paces = null,
+  ): boolean {
     const isWanted = (cart: CartJson) => cart.position !== null && (cart.cart === chosen || matchesFilter(cart, filter))
-    let isOther = filter !== this.#filter
+    const isRepainted = paces !== this.#paces
+    let isOther = filter !== this.#filter || isRepainted
     let isReordered = isOther
     this.#filter = filter
+    this.#paces = paces
     for (const name of this.#byCart.keys()) {
       const cart = carts.get(name)
       if (cart !== undefined && isWanted(cart)) continue
@@ -78,11 +111,11 @@ export class Markers {
     }
     for (const cart of carts.values()) {
       const known = this.#byCart.get(cart.cart)
-      if (known?.cart === cart) continue
+      if (known?.cart === cart && !isRepainted) continue
       if (!isWanted(cart)) continue
       isOther = true
       if (known === undefined) this.#add(cart)
-      else if (!update(known, cart)) continue
+      else if (!update(known, cart, paces)) continue
       isReordered = true
     }
     if (isReordered) this.#drawn = [...this.#byCart.values()].sort(byRank)
@@ -98,12 +131,14 @@ export class Markers {
       heading: -1,
       isShown: false,
       pill: null,
+      top: null,
+      below: 0,
       x: 0,
       y: 0,
       px: 0,
       py: 0,
     }
-    update(marker, cart)
+    update(marker, cart, this.#paces)
     this.#byCart.set(cart.cart, marker)
   }
 
@@ -121,7 +156,7 @@ export class Markers {
   }
 
   #park(marker: Marker, zoneId: string): void {
-    const { x, y, style } = marker
+    const { x, y } = marker
     const pill = this.#pills.get(zoneId) ?? {
       zoneId,
       count: 0,
@@ -139,7 +174,7 @@ export class Markers {
     this.#pills.set(zoneId, pill)
     pill.count += 1
     if (marker.cart.lock?.is_locked === false) pill.open += 1
-    if (style === 'low') pill.low += 1
+    if (marker.cart.is_low) pill.low += 1
     pill.west = Math.min(pill.west, x)
     pill.east = Math.max(pill.east, x)
     pill.south = Math.min(pill.south, y)
@@ -153,8 +188,8 @@ function byRank(a: Marker, b: Marker): number {
 }
 
 /** True if its place in the drawing order has changed. */
-function update(marker: Marker, cart: CartJson): boolean {
-  const style = markerStyleOf(cart)
+function update(marker: Marker, cart: CartJson, paces: Paces): boolean {
+  const style = paces === null ? markerStyleOf(cart) : paceStyleOf(cart, paces)
   const isReordered = marker.style !== style
   marker.cart = cart
   marker.style = style
@@ -166,6 +201,11 @@ function update(marker: Marker, cart: CartJson): boolean {
   const drives = cart.is_moving && heading !== null && cart.state !== 'silent' && cart.state !== 'unknown'
   marker.heading = drives ? Math.round((heading / 360) * HEADINGS) % HEADINGS : -1
   return isReordered
+}
+
+/** Returns the pace of a cart on a round; others keep only what hides their position. */
+function paceStyleOf(cart: CartJson, paces: ReadonlyMap<string, Pace>): SignStyle {
+  return paces.get(cart.cart) ?? markerStyleOf({ ...cart, is_low: false }, { marksUnlocked: false })
 }
 
 /** Shortens a cart name to fit its sign, as in lists. */

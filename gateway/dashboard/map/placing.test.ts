@@ -22,6 +22,7 @@ function screen(others: Partial<Screen> = {}): Screen {
     insets: { top: 100, right: 0, bottom: 0, left: 0 },
     scale,
     isClosest: false,
+    isFar: false,
     buttons: null,
     ...others,
   }
@@ -131,6 +132,30 @@ test('a cluster can be tapped over its whole drawn width', () => {
 test('a position hidden by a panel on the map is not in view', () => {
   assert.equal(isInView({ px: 400, py: 300 }, screen()), true)
   assert.equal(isInView({ px: 400, py: 110 }, screen()), false)
+})
+
+test('two signs at one position are drawn side by side', () => {
+  const markers = placed([at(cartJson('16'), 0, 0), at(cartJson('17'), 6, 4)])
+  const spots = markers.all.map(({ cart, px, py, isShown }) => [cart.cart, Math.round(px), Math.round(py), isShown])
+  assert.deepEqual(spots, [
+    ['16', 386, 296, true],
+    ['17', 420, 296, true],
+  ])
+})
+
+test('signs that would hide a number are counted by the topmost one, unless one is selected or they are dots', () => {
+  const carts = [at(cartJson('16'), 0, 0), at(cartJson('17'), 6, 0), at(cartJson('18', { is_low: true }), 0, 8)]
+  const shown = (markers: Markers) =>
+    markers.all.flatMap(({ cart, isShown, below }) => (isShown ? [[cart.cart, below]] : []))
+  assert.deepEqual(shown(placed(carts)), [['18', 2]])
+  assert.equal(shown(placed(carts, screen(), '16')).length, 3)
+  assert.equal(shown(placed(carts, screen({ isFar: true }))).length, 3)
+})
+
+test('a cart on the sign of a cluster is drawn above it', () => {
+  const on = [parkedJson('1'), parkedJson('2'), at(cartJson('3', { state: 'silent' }), 0, 0)]
+  const markers = placed(on)
+  assert.ok((markers.find('3')?.py ?? 0) < ([...markers.pills][0]?.py ?? 0) - 30)
 })
 
 test('a tap on overlapping markers finds both carts', () => {

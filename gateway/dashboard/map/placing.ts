@@ -28,6 +28,8 @@ export interface Screen {
   /** Pixels for one unit of the plane. */
   scale: number
   isClosest: boolean
+  /** True if carts without a problem are dots, because their numbers would overlap. */
+  isFar: boolean
 }
 
 /** Half of the largest sign. */
@@ -39,9 +41,20 @@ export const TAP_PX = 26
 /** Distance from the edge of the sign of a cart that is beyond it. */
 const EDGE_PX = 24
 
-/** Computes for each marker and cluster its screen position and visibility. The chosen marker is never in a cluster. */
+/** Half of the height of a cluster's sign. */
+const PILL_PX = 16
+/** Distance from which the number of a sign is readable next to another sign. */
+const READABLE_PX = 26
+/** Half of the distance of two signs that are placed next to each other. */
+const PAIR_PX = 17
+
+/**
+ * Computes for each marker and cluster its screen position and visibility. The chosen marker is never in a cluster, nor
+ * below another one.
+ */
 export function place(markers: Markers, screen: Screen, chosen: string | null): void {
   for (const pill of markers.pills) placePill(pill, screen)
+  const pills = [...markers.pills].filter(({ isShown }) => isShown)
   const [a, b, c, d, e, f] = screen.transform
   for (const marker of markers.all) {
     marker.px = a * marker.x + c * marker.y + e
@@ -50,7 +63,76 @@ export function place(markers: Markers, screen: Screen, chosen: string | null): 
     marker.isShown = isChosen || marker.pill === null || !marker.pill.isShown
     if (marker.style === 'outside') toEdge(marker, screen)
     else if (marker.isShown) marker.isShown = isSeen(marker, screen)
+    if (marker.isShown && !isChosen) for (const pill of pills) keepOff(pill, marker)
   }
+  stack(markers.all, screen.isFar ? null : READABLE_PX, chosen)
+}
+
+/** Moves a sign that would hide the counts of a cluster above it. */
+function keepOff(pill: ParkingCluster, marker: Marker): void {
+  const [besidePx, belowPx] = [pill.halfWidthPx + READABLE_PX / 2, PILL_PX + READABLE_PX / 2]
+  if (Math.abs(marker.px - pill.px) < besidePx && Math.abs(marker.py - pill.py) < belowPx)
+    marker.py = pill.py - PILL_PX - READABLE_PX
+}
+
+/** Places two signs nearer than `withinPx` next to each other; of more, the topmost counts the others and hides them. */
+function stack(all: readonly Marker[], withinPx: number | null, chosen: string | null): void {
+  const pairs = new Map<Marker, Marker>()
+  const cells = new Map<number, Marker[]>()
+  for (let at = all.length - 1; at >= 0; at--) {
+    const marker = all[at]
+    if (marker === undefined) continue
+    marker.below = 0
+    marker.top = null
+    if (withinPx === null || !marker.isShown || marker.cart.cart === chosen) continue
+    const [column, row] = [Math.floor(marker.px / withinPx), Math.floor(marker.py / withinPx)]
+    marker.top = topOf(cells, marker, { column, row, withinPx })
+    if (marker.top === null) {
+      const cell = cells.get(cellKey(column, row))
+      if (cell === undefined) cells.set(cellKey(column, row), [marker])
+      else cell.push(marker)
+    } else {
+      pairs.set(marker.top, marker)
+      marker.top.below += 1
+      marker.isShown = false
+    }
+  }
+  for (const [top, other] of pairs) if (top.below === 1) separate(top, other)
+}
+
+/** Golf carts travel in pairs: both numbers stay readable. */
+function separate(top: Marker, other: Marker): void {
+  const middlePx = (top.px + other.px) / 2
+  const [left, right] = top.px < other.px ? [top, other] : [other, top]
+  left.px = middlePx - PAIR_PX
+  right.px = middlePx + PAIR_PX
+  other.py = top.py
+  top.below = 0
+  other.top = null
+  other.isShown = true
+}
+
+interface Cell {
+  column: number
+  row: number
+  withinPx: number
+}
+
+function topOf(
+  cells: ReadonlyMap<number, Marker[]>,
+  { px, py }: Marker,
+  { column, row, withinPx }: Cell,
+): Marker | null {
+  for (let x = column - 1; x <= column + 1; x++)
+    for (let y = row - 1; y <= row + 1; y++) {
+      const top = cells.get(cellKey(x, y))?.find((one) => Math.hypot(one.px - px, one.py - py) < withinPx)
+      if (top !== undefined) return top
+    }
+  return null
+}
+
+function cellKey(column: number, row: number): number {
+  return column * 65_536 + row
 }
 
 /** Returns the marker nearest to a tap, null if none is within `TAP_PX`; at equal distance the one drawn on top. */
@@ -71,10 +153,11 @@ export function markerAt(markers: Markers, px: number, py: number): Marker | nul
 export function markersAt(markers: Markers, px: number, py: number): Marker[] {
   const nearest = markerAt(markers, px, py)
   if (nearest === null) return []
+  const below = markers.all.filter(({ top }) => top === nearest)
   const others = markers.all.filter(
     (marker) => marker !== nearest && marker.isShown && Math.hypot(marker.px - px, marker.py - py) <= 2 * TAP_PX,
   )
-  return [nearest, ...others]
+  return [nearest, ...below, ...others]
 }
 
 /** Returns the cluster below a tap. */

@@ -1,11 +1,10 @@
 import Feature from 'ol/Feature.js'
-import Point from 'ol/geom/Point.js'
 import Polygon, { circular } from 'ol/geom/Polygon.js'
 import VectorImageLayer from 'ol/layer/VectorImage.js'
 import VectorSource from 'ol/source/Vector.js'
 import type { ZonesJson } from '#shared/wire/zones.ts'
 import { toX, toY } from './mercator.ts'
-import { LABEL, zoneStyles } from './zone-styles.ts'
+import { zoneStyles } from './zone-styles.ts'
 
 type ZoneJson = ZonesJson['features'][number]
 
@@ -20,23 +19,19 @@ export class ZoneLayer {
   readonly layer = new VectorImageLayer({
     source: this.#source,
     imageRatio: 1.5,
-    declutter: true,
   })
 
-  /** Over a course map, zones that would hide it are only outlined; if it has holes, it already shows their numbers. */
-  show(zones: ZonesJson | null, isDark: boolean, baseMap: { hasHoles: boolean } | null = null): void {
+  /** Over a course map, zones that would hide it are only outlined. */
+  show(zones: ZonesJson | null, isDark: boolean, isOverCourse = false): void {
     const features = zones?.features ?? []
-    this.layer.setStyle(zoneStyles(isDark, baseMap !== null))
+    this.layer.setStyle(zoneStyles(isDark, isOverCourse))
     this.#source.clear(true)
-    this.#source.addFeatures([
-      ...features.toSorted((a, b) => areaRank(a) - areaRank(b)).map(toFeature),
-      ...(baseMap?.hasHoles === true ? [] : features.flatMap(toLabel)),
-    ])
+    this.#source.addFeatures(features.toSorted((a, b) => areaRank(a) - areaRank(b)).map(toFeature))
   }
 }
 
 /** Converts a zone to a shape on the map's plane. */
-function toGeometry({ geometry, properties }: ZoneJson): Polygon {
+export function toGeometry({ geometry, properties }: ZoneJson): Polygon {
   if (geometry.type === 'Point') return circleAround(geometry.coordinates, properties.radius_m ?? 0)
   const ring = geometry.coordinates[0] ?? []
   return new Polygon([ring.map(([long, lat]) => [toX(long), toY(lat)])])
@@ -50,13 +45,6 @@ export function circleAround(center: readonly [number, number], radiusM: number)
 function toFeature(zone: ZoneJson): Feature {
   const { type, enabled, switched } = zone.properties
   return new Feature({ geometry: toGeometry(zone), type, enabled, switched: switched !== null })
-}
-
-function toLabel(zone: ZoneJson): Feature[] {
-  const { type, hole } = zone.properties
-  if (type !== 'hole' || hole === undefined) return []
-  const place = toGeometry(zone).getInteriorPoint().getCoordinates()
-  return [new Feature({ geometry: new Point(place.slice(0, 2)), type: LABEL, text: String(hole) })]
 }
 
 /** Places the boundary below all other zones. */

@@ -2,11 +2,7 @@ import type { FeatureLike } from 'ol/Feature.js'
 import Fill from 'ol/style/Fill.js'
 import Stroke from 'ol/style/Stroke.js'
 import Style from 'ol/style/Style.js'
-import Text from 'ol/style/Text.js'
 import { ZONE_TYPES, type ZoneType } from '#shared/zones/zone.ts'
-
-/** Type of a hole number among the zones. */
-export const LABEL = 'label'
 
 interface Paint {
   fill: string
@@ -26,7 +22,7 @@ const LIGHT: Record<ZoneType, Paint> = {
 }
 const DARK: Record<ZoneType, Paint> = {
   boundary: { fill: '#1a2415', stroke: '#c3ccba', widthPx: 2, dash: [14, 5, 2, 5] },
-  hole: { fill: '#253a1a', stroke: '#41612d' },
+  hole: { fill: '#2f4d20', stroke: '#5c8a41' },
   parking: { fill: '#384034', stroke: '#aab5a3', widthPx: 2 },
   stop: { fill: '#50202599', stroke: '#ff8ba3', dash: [3, 3] },
   slow: { fill: '#4a3a1299', stroke: '#e3b64f', dash: [8, 4] },
@@ -37,7 +33,7 @@ const DARK: Record<ZoneType, Paint> = {
 /** Zone types that would hide the course map below them; only their lines are drawn over it. */
 const BACKGROUND_TYPES: readonly ZoneType[] = ['boundary', 'hole']
 
-/** Styles of zones and hole numbers: pale, so that carts stand out; only temporary overrides are emphasised. */
+/** Styles of zones: pale, so that carts stand out; only temporary overrides are emphasised. */
 export function zoneStyles(
   isDark: boolean,
   isOverCourse = false,
@@ -52,7 +48,6 @@ export function zoneStyles(
   const [switchedOn, switchedOff] = switchedStyles(isDark)
   return (feature) => {
     const type: unknown = feature.get('type')
-    if (type === LABEL) return labelStyle(String(feature.get('text')), isDark)
     const isOff = feature.get('enabled') === false
     if (feature.get('switched') === true) return isOff ? switchedOff : switchedOn
     return isOff ? off : styles.get(type)
@@ -103,19 +98,5 @@ function styleOf({ fill, stroke, widthPx = 1.25, dash }: Paint): Style {
   return new Style({
     fill: new Fill({ color: fill }),
     stroke: new Stroke({ color: stroke, width: widthPx, ...(dash === undefined ? {} : { lineDash: dash }) }),
-  })
-}
-
-/** Style of a hole number. */
-export function labelStyle(text: string, isDark: boolean): Style {
-  return new Style({
-    text: new Text({
-      text,
-      font: '700 15px "Atkinson Hyperlegible Next", system-ui, sans-serif',
-      fill: new Fill({ color: isDark ? '#f2f5ee' : '#10160c' }),
-      backgroundFill: new Fill({ color: isDark ? '#1b2316' : '#ffffff' }),
-      backgroundStroke: new Stroke({ color: isDark ? '#8b9683' : '#5b6455', width: 1 }),
-      padding: [2, 5, 1, 5],
-    }),
   })
 }

@@ -57,7 +57,12 @@ function AlertList() {
                 )}
                 {item.alerts.length > 0 && <span class="alerts-count">{item.alerts.length}</span>}
                 {mayAct && item.name === 'open' && item.alerts.length > 1 && (
-                  <button type="button" class="button" disabled={isSending} onClick={() => void act('acknowledge', item.alerts)}>
+                  <button
+                    type="button"
+                    class="button"
+                    disabled={isSending}
+                    onClick={() => void act('acknowledge', item.alerts)}
+                  >
                     {texts.acknowledgeAll(item.alerts.length)}
                   </button>
                 )}

@@ -3,18 +3,26 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { pathHoles } from '#dashboard/live/cart-path.ts'
 import type { CartFilter } from '#dashboard/live/fleet/cart-filter.ts'
 import { keepScreenOn } from '#dashboard/live/page/screen-on.ts'
+import { paceOf } from '#dashboard/live/playing-groups.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { LiveMap } from '#dashboard/map/live-map.tsx'
+import type { Paces } from '#dashboard/map/markers.ts'
 import type { Insets } from '#dashboard/map/placing.ts'
 import { SiteZones } from '#dashboard/map/site-zones.ts'
 import { mapTexts } from '#dashboard/texts/map.ts'
+import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { lazy } from '#dashboard/ui/lazy.tsx'
+import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import { CartCard } from './cart-card.tsx'
 import { CartSearch } from './map/cart-search.tsx'
 import { Counters } from './map/counters.tsx'
 import { FilteredCarts } from './map/filtered-carts.tsx'
 import { SidePanel } from './map/side-panel.tsx'
 import { NeedsAttention } from './needs-attention.tsx'
+import { type Rounds, useRounds } from './pace/use-rounds.ts'
+
+const PaceList = lazy(() => import('./pace.tsx').then(({ PaceList }) => PaceList))
 
 interface Covered {
   /** Null until it has been measured. */
@@ -54,6 +62,9 @@ export function MapScreen() {
   }, [zones])
   useEffect(keepScreenOn, [])
   const [filter, setFilter] = useState<CartFilter | null>(null)
+  const [isPace, setPace] = useState(false)
+  const rounds = useRounds(isPace)
+  const paces = usePaces(isPace ? rounds : null)
   const chosen = router.route.value.rest
   const isStaff = me.value?.role !== 'user'
   const [near, setNear] = useState<readonly string[]>([])
@@ -66,7 +77,14 @@ export function MapScreen() {
       <div class="map-area">
         <div class="map-top" ref={top}>
           <h1 class="visually-hidden">{mapTexts().mapOfCourse}</h1>
-          <CartSearch onChoose={choose} />
+          <div class="map-find">
+            <CartSearch onChoose={choose} />
+            {isStaff && (
+              <button type="button" class="button" aria-pressed={isPace} onClick={() => setPace(!isPace)}>
+                {mapTexts().pace}
+              </button>
+            )}
+          </div>
           {isStaff && <Counters filter={filter} onFilter={setFilter} />}
           {isStaff && <PathOnly zones={zones} />}
           <MapHint zones={zones} />
@@ -75,6 +93,7 @@ export function MapScreen() {
           <LiveMap
             zones={zones}
             filter={filter}
+            paces={paces}
             chosen={chosen}
             insets={insets}
             isKept
@@ -93,10 +112,38 @@ export function MapScreen() {
             <AlsoHere carts={near.filter((cart) => cart !== chosen)} />
           )}
           {chosen !== null && <CartCard key={chosen} cart={chosen} onClose={() => choose(null)} />}
-          {chosen === null && (filter === null ? <NeedsAttention /> : <FilteredCarts filter={filter} />)}
+          {chosen === null && (
+            <>
+              {filter !== null && <FilteredCarts filter={filter} />}
+              {filter === null && isPace && <MapPace rounds={rounds} />}
+              {filter === null && !isPace && <NeedsAttention />}
+            </>
+          )}
         </SidePanel>
       )}
     </div>
+  )
+}
+
+/** Returns the pace of each cart on a round; the map shows the states of the carts without rounds. */
+function usePaces(known: Rounds | null): Paces {
+  const { settings } = useDashboard()
+  const minutesPerHole = settings.value?.minutes_per_hole ?? DEFAULT_SITE_SETTINGS.minutesPerHole
+  const rounds = known === null ? null : (known.rounds ?? [])
+  return useMemo(
+    () => rounds && new Map(rounds.map((round) => [round.cart, paceOf(round, minutesPerHole)])),
+    [known?.rounds, known === null, minutesPerHole],
+  )
+}
+
+/** Rounds on the course, in place of the list of carts that need attention. */
+function MapPace({ rounds }: { rounds: Rounds }) {
+  const { title } = paceTexts()
+  return (
+    <section class="map-pace" aria-label={title}>
+      <h2>{title}</h2>
+      <PaceList {...rounds} />
+    </section>
   )
 }
 

@@ -14,14 +14,18 @@ import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import { MessageDialog, SentStatus } from './message.tsx'
 import { FLIGHT_ROW_PX, FlightRow } from './pace/flight-row.tsx'
-import { useRounds } from './pace/use-rounds.ts'
+import { type Rounds, useRounds } from './pace/use-rounds.ts'
 
-/** Active rounds with hole and delay: a page of More, which provides its title. */
+/** Active rounds: a page of More, which provides its title. */
 export function PacePage() {
+  return <PaceList {...useRounds()} />
+}
+
+/** Active rounds with hole and delay, and messages to their carts. */
+export function PaceList({ rounds, isFailed }: Rounds) {
   const { settings, fleet, screenTypes, me } = useDashboard()
   const texts = paceTexts()
   const carts = fleet.version.value >= 0 ? cartsToMessage(fleet.carts.values(), screenTypes.value) : []
-  const { rounds, isFailed } = useRounds()
   const course = useCourseHoles()
   const [asked, setAsked] = useState<readonly string[] | null>(null)
   const [sent, setSent] = useState<readonly CommandProgress[]>([])

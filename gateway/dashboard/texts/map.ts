@@ -3,6 +3,7 @@ import { defineTexts } from './texts.ts'
 export const mapTexts = defineTexts({
   en: {
     alsoHere: 'Also here:',
+    pace: 'Pace',
     cartNumber: 'Cart number',
     found: (count: number) => (count === 1 ? '1 cart found' : `${count} carts found`),
     carts: 'Carts found',
@@ -20,6 +21,7 @@ export const mapTexts = defineTexts({
     wholeCourse: 'Whole course',
     open: (count: number) => `${count} unlocked`,
     low: (count: number) => `${count} low`,
+    places: { clubhouse: 'Club house', range: 'Driving range' },
     more: 'Show more',
     less: 'Show less',
     noPlace: 'No cart positions and no zones yet.',
@@ -30,6 +32,7 @@ export const mapTexts = defineTexts({
   },
   de: {
     alsoHere: 'Auch hier:',
+    pace: 'Tempo',
     cartNumber: 'Cart-Nummer',
     found: (count: number) => (count === 1 ? '1 Cart gefunden' : `${count} Carts gefunden`),
     carts: 'Gefundene Carts',
@@ -53,6 +56,7 @@ export const mapTexts = defineTexts({
     wholeCourse: 'Ganzer Platz',
     open: (count: number) => `${count} entsperrt`,
     low: (count: number) => `${count} schwach`,
+    places: { clubhouse: 'Clubhaus', range: 'Driving Range' },
     more: 'Mehr zeigen',
     less: 'Weniger zeigen',
     noPlace: 'Noch keine Positionen und keine Zonen.',

@@ -47,7 +47,8 @@ export function searchAgain(carts: Iterable<CartJson>, text: string, isFirst: bo
 export function typedCart(carts: Iterable<CartJson>, text: string): CartJson | undefined {
   const wanted = text.trim().toLowerCase()
   const [cart, other] = searchCarts(carts, text, 2)
-  const isOnly = cart !== undefined && rankOf(cart, wanted) === 0 && (other === undefined || (rankOf(other, wanted) ?? 3) > 1)
+  const isOnly =
+    cart !== undefined && rankOf(cart, wanted) === 0 && (other === undefined || (rankOf(other, wanted) ?? 3) > 1)
   return isOnly ? cart : undefined
 }
 

@@ -11,12 +11,12 @@ export function useAlertActions(): Sending & {
 } {
   const { api, gate } = useDashboard()
   const sending = useSending()
-  const act = (action: Action, alerts: readonly AlertJson[], note = '', done = () => {}) =>
+  const act = (action: Action, alerts: readonly AlertJson[], note = '', done?: () => void) =>
     sending.send(async () => {
       const body = { note: note.trim() === '' ? null : note.trim() }
       for (const { alert_id: id } of alerts)
         await gate.act(() => api.call(`POST /alerts/{id}/${action}`, { path: { id }, body }))
-      done()
+      done?.()
     })
   return { ...sending, act }
 }

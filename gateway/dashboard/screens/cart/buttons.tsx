@@ -71,7 +71,11 @@ export function MoreButtons({ cart, isStaff, onAsk }: MoreButtonsProps) {
               {isInService ? texts.outOfService : texts.backInService}
             </button>
             {isInService && (
-              <button type="button" class="button" onClick={() => onAsk(cart.exempt === null ? 'exempt' : 'exempt-over')}>
+              <button
+                type="button"
+                class="button"
+                onClick={() => onAsk(cart.exempt === null ? 'exempt' : 'exempt-over')}
+              >
                 <Icon name="flag" />
                 {cart.exempt === null ? texts.mayDrive : texts.mayNotDrive}
               </button>

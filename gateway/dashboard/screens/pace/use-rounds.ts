@@ -5,14 +5,20 @@ import type { RoundJson } from '#shared/wire/rounds.ts'
 /** Polling interval: entering a hole sends no realtime message. */
 const ASK_EVERY_MS = 5_000
 
-/** Polls the active rounds while the page is visible and the connection is live; null until they are known. */
-export function useRounds(): { rounds: readonly RoundJson[] | null; isFailed: boolean } {
+/** Active rounds; null until they are known. */
+export interface Rounds {
+  rounds: readonly RoundJson[] | null
+  isFailed: boolean
+}
+
+/** Polls the active rounds while the page is visible and the connection is live, if they are wanted. */
+export function useRounds(isWanted = true): Rounds {
   const { api, line } = useDashboard()
   const [rounds, setRounds] = useState<readonly RoundJson[] | null>(null)
   const [isFailed, setIsFailed] = useState(false)
   const isLive = line.state.value.kind === 'live'
   useEffect(() => {
-    if (!isLive) return
+    if (!isLive || !isWanted) return
     let isHere = true
     const ask = async () => {
       if (document.visibilityState !== 'visible') return
@@ -31,6 +37,6 @@ export function useRounds(): { rounds: readonly RoundJson[] | null; isFailed: bo
       isHere = false
       clearInterval(timer)
     }
-  }, [api, isLive])
+  }, [api, isLive, isWanted])
   return { rounds, isFailed }
 }

@@ -23,10 +23,11 @@ const stage = createStage({
       [HOLE_1, 29],
       [HOLE_2, 13],
     ])
-    await plays(gateway, '21', [
+    const legs: [Place, number][] = [
       [PLACES.barn, 3],
       [HOLE_2, 9],
-    ])
+    ]
+    await plays(gateway, '21', legs, { hasScreen: false })
     await eventually(async () => {
       const { body } = await gateway.request('GET', '/rounds/active')
       return (body.rounds as RoundJson[]).length === 3
@@ -34,13 +35,18 @@ const stage = createStage({
   },
 })
 
-/** Creates a cart with a lock and a screen that has been at these places, each for a number of minutes, up to now. */
-async function plays(gateway: TestGateway, cart: string, legs: readonly [Place, number][]): Promise<void> {
+/** Creates a cart with a lock, and a screen, that has been at these places, each for a number of minutes, up to now. */
+async function plays(
+  gateway: TestGateway,
+  cart: string,
+  legs: readonly [Place, number][],
+  { hasScreen = true } = {},
+): Promise<void> {
   const register = async (hardwareId: string, deviceType: string): Promise<string> => {
     const body = { hardware_id: hardwareId, device_type: deviceType, cart }
     return (await gateway.request('POST', '/devices', { body })).body.mqtt.password
   }
-  await register(`screen-${cart}`, 'cartcaddie')
+  if (hasScreen) await register(`screen-${cart}`, 'cartcaddie')
   const client = await gateway.connect(`lock-${cart}`, await register(`lock-${cart}`, 'teebox'))
   const fixes: SentFix[] = []
   let atMs = Date.now() - legs.reduce((sum, [, minutes]) => sum + minutes, 0) * MINUTE_MS
@@ -60,22 +66,46 @@ stage.eachSetup('rounds are listed, the late ones first, and a late one receives
   assert.match(rows[0] ?? '', /Carts 7, 8[\s\S]*Hole 2 · 2\d min behind[\s\S]*started on hole 1/)
   assert.match(rows[1] ?? '', /Cart 21[\s\S]*Hole 2 · 9 min behind|Cart 21[\s\S]*Hole 2/)
   await audit()
-  await page.getByRole('button', { name: 'Message to Carts 7, 8' }).click()
-  await page.getByRole('button', { name: 'Please keep up with the group ahead of you.' }).click()
-  await audit()
   const shown = async () => {
     const { body } = await gateway.request('GET', '/devices/screen-8/commands')
     return body.commands.filter(({ command }: { command: string }) => command === 'message')
   }
   const before = (await shown()).length
-  await page.getByRole('button', { name: 'Send' }).click()
-  await page.getByText(/^Sent to Carts 7, 8/).waitFor()
+  await page.getByRole('button', { name: 'Message to carts 7, 8' }).click()
+  await page.getByRole('textbox', { name: 'Other text' }).waitFor()
+  await audit()
+  await page.getByRole('button', { name: 'Please keep up with the group ahead of you.' }).click()
+  await page.getByText('Confirmed by 0 of 2 carts.').waitFor()
   await eventually(
     async () => (await shown()).length === before + 1,
     'the screen of the other cart receives the message',
   )
   const [newest] = await shown()
   assert.equal(newest.params.text, 'Please keep up with the group ahead of you.')
+})
+
+stage.test('an admin writes the quick messages, and all carts on the course receive one', async (scene) => {
+  const { page, open, audit, gateway } = scene
+  await open('/app/#/more/site', 'admin')
+  const field = page.getByLabel('Quick messages')
+  assert.match(await field.inputValue(), /^Please pick up the pace\./)
+  await field.fill('Lunch is ready.\n\n Fog on hole 2. \n')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved.', { exact: true }).waitFor()
+  const { body } = await gateway.request('GET', '/site')
+  assert.deepEqual(body.quick_messages, ['Lunch is ready.', 'Fog on hole 2.'])
+  await open('/app/#/map', 'staff')
+  await page.getByRole('button', { name: 'Pace', exact: true }).click()
+  await page.getByRole('region', { name: 'Pace of play' }).getByText('Carts 7, 8').waitFor()
+  await audit()
+  await page.getByRole('button', { name: 'Message all 2 carts on the course' }).click()
+  await page.getByRole('button', { name: 'Fog on hole 2.' }).click()
+  await page.getByText('Confirmed by 0 of 2 carts.').waitFor()
+  const sent = await gateway.request('GET', '/devices/screen-7/commands')
+  assert.equal(sent.body.commands[0].params.text, 'Fog on hole 2.')
+  // without a screen
+  await page.getByRole('button', { name: 'Beep cart 21' }).click()
+  await page.getByText('Confirmed by 0 of 1 carts.').waitFor()
 })
 
 stage.test('a cart’s card shows its hole and how far behind it is', async ({ page, open, audit }) => {
