@@ -5,8 +5,8 @@ export type Units = 'metric' | 'imperial'
 export type Measure = 'speed' | 'length' | 'acceleration'
 
 export const KM_PER_MILE = 1.609344
-export const METRES_PER_FOOT = 0.3048
-const METRES_PER_YARD = 0.9144
+const METRES_PER_FOOT = 0.3048
+export const METRES_PER_YARD = 0.9144
 
 const METRIC_PER_IMPERIAL: Readonly<Record<Measure, number>> = {
   speed: KM_PER_MILE,

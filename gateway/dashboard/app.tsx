@@ -2,7 +2,7 @@ import { effect } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import type { Dashboard } from '#dashboard/live/dashboard.ts'
 import { isFirstSetUp } from '#dashboard/live/set-up.ts'
-import { language } from '#dashboard/texts/texts.ts'
+import { language, units } from '#dashboard/texts/texts.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { lazy } from '#dashboard/ui/lazy.tsx'
 import { Shell } from './shell.tsx'
@@ -52,8 +52,9 @@ function useKnown(dashboard: Dashboard, hasCode: boolean): boolean {
   return isKnown
 }
 
-/** Sets the language: the tablet's choice, else that of the course. Screen readers use it too. */
+/** Sets language and units: the tablet's choice, else that of the course. Screen readers use the language too. */
 function speak({ site }: Dashboard): void {
   language.value = site.value.language
+  units.value = site.value.units
   document.documentElement.lang = site.value.language
 }

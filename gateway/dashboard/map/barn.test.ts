@@ -56,8 +56,8 @@ test('a new circle is as large as the barn was', () => {
 test('steps and fingers keep a circle within what a barn can be', () => {
   assert.equal(resizedRadius({ ...CIRCLE, radiusM: 42 }, 1, 'metric').radiusM, 45)
   assert.equal(resizedRadius({ ...CIRCLE, radiusM: 5 }, -1, 'metric').radiusM, 5)
-  // 160 ft
-  assert.equal(resizedRadius({ ...CIRCLE, radiusM: 42 }, 1, 'imperial').radiusM.toFixed(3), '48.768')
+  // 50 yards
+  assert.equal(resizedRadius({ ...CIRCLE, radiusM: 42 }, 1, 'imperial').radiusM.toFixed(3), '45.720')
   const far = reaching(CIRCLE, CIRCLE.x + 60 / metresPerUnit(CIRCLE.y), CIRCLE.y)
   assert.equal(far.radiusM, 60)
   assert.equal(reaching(CIRCLE, 0, 0).radiusM, 500)

@@ -1,5 +1,5 @@
 import { toE7 } from '#shared/geo.ts'
-import { METRES_PER_FOOT, type Units } from '#shared/units.ts'
+import { METRES_PER_YARD, type Units } from '#shared/units.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
 import { distanceM } from '#shared/zones/geometry.ts'
@@ -16,7 +16,7 @@ export interface Circle {
 
 const RADIUS_M = { least: 5, first: 30, most: 500 }
 /** Step of a tap, so that the displayed radius stays a round number. */
-const STEP_M: Readonly<Record<Units, number>> = { metric: 5, imperial: 20 * METRES_PER_FOOT }
+const STEP_M: Readonly<Record<Units, number>> = { metric: 5, imperial: 5 * METRES_PER_YARD }
 const DEGREE_DIGITS = 7
 
 /** Returns the barn of the site: the first parking zone. */

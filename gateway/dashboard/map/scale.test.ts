@@ -9,9 +9,9 @@ test('the bar is the longest round distance that fits', () => {
   assert.equal(scaleOf(0.05, 'metric').label, '5 m')
 })
 
-test('who measures in feet reads feet, and miles from one on', () => {
-  assert.equal(scaleOf(1, 'imperial').label, '200 ft')
-  assert.equal(scaleOf(10, 'imperial').label, '2000 ft')
+test('who measures in miles reads yards below one mile', () => {
+  assert.equal(scaleOf(1, 'imperial').label, '100 yd')
+  assert.equal(scaleOf(10, 'imperial').label, '1000 yd')
   assert.equal(scaleOf(40, 'imperial').label, '2 mi')
 })
 

@@ -1,6 +1,6 @@
-import { METRES_PER_FOOT, type Units } from '#shared/units.ts'
+import { METRES_PER_YARD, type Units } from '#shared/units.ts'
 
-const FEET_PER_MILE = 5_280
+const YARDS_PER_MILE = 1_760
 const STEPS = [1, 2, 5]
 
 export interface Scale {
@@ -15,11 +15,11 @@ export function scaleOf(metresPerPx: number, units: Units, maxPx = 110): Scale {
     const label = metres >= 1000 ? `${metres / 1000} km` : `${metres} m`
     return { widthPx: metres / metresPerPx, label }
   }
-  const feetPerPx = metresPerPx / METRES_PER_FOOT
-  const isFar = feetPerPx * maxPx >= FEET_PER_MILE
-  const count = roundBelow((feetPerPx * maxPx) / (isFar ? FEET_PER_MILE : 1))
-  const feet = isFar ? count * FEET_PER_MILE : count
-  return { widthPx: feet / feetPerPx, label: isFar ? `${count} mi` : `${count} ft` }
+  const yardsPerPx = metresPerPx / METRES_PER_YARD
+  const isFar = yardsPerPx * maxPx >= YARDS_PER_MILE
+  const count = roundBelow((yardsPerPx * maxPx) / (isFar ? YARDS_PER_MILE : 1))
+  const yards = isFar ? count * YARDS_PER_MILE : count
+  return { widthPx: yards / yardsPerPx, label: isFar ? `${count} mi` : `${count} yd` }
 }
 
 function roundBelow(distance: number): number {

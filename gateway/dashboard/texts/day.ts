@@ -82,9 +82,3 @@ export const dayTexts = defineTexts({
     signs: 'Blau: fährt. Grau: steht. Gelb: Sperre. Rot: Alarm.',
   },
 })
-
-/** "14:05:33" on the clocks of the course. */
-export function formatSecond(atMs: number, timeZone: string): string {
-  const format = { hour: '2-digit', minute: '2-digit', second: '2-digit', timeZone } as const
-  return new Intl.DateTimeFormat('en-GB', format).format(atMs)
-}

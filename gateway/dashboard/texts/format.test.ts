@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatAge, formatDistance, formatSpan } from './format.ts'
-import { language } from './texts.ts'
+import { formatAge, formatDay, formatDistance, formatMoment, formatSpan, formatTime } from './format.ts'
+import { language, units } from './texts.ts'
 
 const [MINUTE_MS, HOUR_MS, DAY_MS] = [60_000, 3_600_000, 86_400_000]
 
@@ -38,6 +38,21 @@ test('German days follow the word before them', (t) => {
 test('a way that is short is not nothing', () => {
   assert.equal(formatDistance(0, 'metric'), '0.0 km')
   assert.equal(formatDistance(40, 'metric'), '40 m')
-  assert.equal(formatDistance(40, 'imperial'), '131 ft')
+  assert.equal(formatDistance(40, 'imperial'), '44 yd')
   assert.equal(formatDistance(12_450, 'metric'), '12.5 km')
+})
+
+test('a course in miles writes dates and times the American way, in English only', (t) => {
+  t.after(() => {
+    language.value = 'en'
+    units.value = 'metric'
+  })
+  const atMs = Date.parse('2026-11-28T14:05:00Z')
+  const shown = () => [formatTime(atMs, 'UTC'), formatMoment(atMs, 0, 'UTC'), formatDay(atMs, 'UTC')]
+  assert.deepEqual(shown(), ['14:05', '28 Nov, 14:05', '28 Nov 2026'])
+  units.value = 'imperial'
+  const plain = shown().map((text) => text.replaceAll('\u202f', ' '))
+  assert.deepEqual(plain, ['2:05 PM', 'Nov 28, 2:05 PM', 'Nov 28, 2026'])
+  language.value = 'de'
+  assert.equal(shown()[0], '14:05')
 })

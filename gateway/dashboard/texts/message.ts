@@ -14,7 +14,7 @@ export const messageTexts = defineTexts({
     send: 'Send',
     noScreen: 'None of them has a screen.',
     screens: (count: number) => (count === 1 ? 'Shown on 1 screen.' : `Shown on ${count} screens.`),
-    confirmed: (count: number, total: number) => `Confirmed by ${count} of ${total} carts.`,
+    confirmed: (count: number, total: number) => `Confirmed: ${count} of ${total}.`,
     failed: (carts: readonly string[]) => `Failed: ${carts.join(', ')}.`,
   },
   de: {
@@ -26,7 +26,7 @@ export const messageTexts = defineTexts({
     send: 'Senden',
     noScreen: 'Keines dieser Carts hat einen Bildschirm.',
     screens: (count: number) => (count === 1 ? 'Erscheint auf 1 Bildschirm.' : `Erscheint auf ${count} Bildschirmen.`),
-    confirmed: (count: number, total: number) => `Von ${count} von ${total} Carts bestätigt.`,
+    confirmed: (count: number, total: number) => `Bestätigt: ${count} von ${total}.`,
     failed: (carts: readonly string[]) => `Fehlgeschlagen: ${carts.join(', ')}.`,
   },
 })

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { language } from '#dashboard/texts/texts.ts'
+import { locale } from '#dashboard/texts/texts.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 
 const WEEK_MS = 7 * 86_400_000
@@ -11,7 +11,7 @@ export function useWeek() {
   const [back, setBack] = useState(0)
   const toMs = nowMs - back * WEEK_MS
   const range = { from: new Date(toMs - WEEK_MS).toISOString(), to: new Date(toMs).toISOString() }
-  const format = new Intl.DateTimeFormat(language.value === 'de' ? 'de-DE' : 'en-GB', {
+  const format = new Intl.DateTimeFormat(locale(), {
     day: 'numeric',
     month: 'short',
     timeZone: site.value.time_zone,

@@ -91,13 +91,13 @@ stage.test('on a course in Berlin the day is local, and the text is German', asy
 
 /** Screens with measurements, and a pattern of their first text. */
 const MEASURING: Readonly<Record<string, RegExp>> = {
-  '#/map/17': /^\d+ ft$/,
+  '#/map/17': /^\d+ yd$/,
   '#/fleet': /^Fleet$/,
-  '#/more/barn': /^\d+ ft$/,
+  '#/more/barn': /^\d+ yd$/,
   '#/more/site': /^Do not lock above, mph$/,
-  '#/more/course': /^\d+ ft$/,
-  '#/more/replay': /^\d+ ft$/,
-  '#/more/zones': /^\d+ ft$/,
+  '#/more/course': /^\d+ yd$/,
+  '#/more/replay': /^\d+ yd$/,
+  '#/more/zones': /^\d+ yd$/,
   '#/more/reports': /^\d+ carts, .* mi$/,
 }
 const METRIC = /km\/h|[\d.,] ?km\b|\d ?m\b|\bmetres?\b/

@@ -75,7 +75,7 @@ stage.eachSetup('rounds are listed, the late ones first, and a late one receives
   await page.getByRole('textbox', { name: 'Other text' }).waitFor()
   await audit()
   await page.getByRole('button', { name: 'Please keep up with the group ahead of you.' }).click()
-  await page.getByText('Confirmed by 0 of 2 carts.').waitFor()
+  await page.getByText('Confirmed: 0 of 2.').waitFor()
   await eventually(
     async () => (await shown()).length === before + 1,
     'the screen of the other cart receives the message',
@@ -100,12 +100,12 @@ stage.test('an admin writes the quick messages, and all carts on the course rece
   await audit()
   await page.getByRole('button', { name: 'Message all 2 carts on the course' }).click()
   await page.getByRole('button', { name: 'Fog on hole 2.' }).click()
-  await page.getByText('Confirmed by 0 of 2 carts.').waitFor()
+  await page.getByText('Confirmed: 0 of 2.').waitFor()
   const sent = await gateway.request('GET', '/devices/screen-7/commands')
   assert.equal(sent.body.commands[0].params.text, 'Fog on hole 2.')
   // without a screen
   await page.getByRole('button', { name: 'Beep cart 21' }).click()
-  await page.getByText('Confirmed by 0 of 1 carts.').waitFor()
+  await page.getByText('Confirmed: 0 of 1.').waitFor()
 })
 
 stage.test('a cart’s card shows its hole and how far behind it is', async ({ page, open, audit }) => {
