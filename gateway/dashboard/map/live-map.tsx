@@ -108,7 +108,7 @@ export function LiveMap({
         {texts.mapHelp}
       </p>
       {map.value !== null && <MapButtons map={map.value} />}
-      {map.value !== null && <MapScale map={map.value} />}
+      {map.value?.isPlaced === true && <MapScale map={map.value} />}
       {baseMap !== null && <MapCredit baseMap={baseMap} />}
     </div>
   )

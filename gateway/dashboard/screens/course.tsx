@@ -9,6 +9,7 @@ import { courseTexts } from '#dashboard/texts/course.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
 import type { CourseJson } from '#shared/wire/course.ts'
+import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { DrawingPanel } from './course/drawing-panel.tsx'
 import { PhotoPanel } from './course/photo-panel.tsx'
 
@@ -45,8 +46,13 @@ export function CourseScreen() {
         </header>
         <p>{texts.why}</p>
         {!isAdmin && <p>{texts.adminOnly}</p>}
-        {isAdmin && <DrawingPanel course={course} onPreview={setDrawing} />}
-        {isAdmin && <PhotoPanel course={course} touched={touched} onPreview={setPhoto} />}
+        {isAdmin && course === null && <NotKnown />}
+        {isAdmin && course !== null && (
+          <>
+            <DrawingPanel course={course} onPreview={setDrawing} />
+            <PhotoPanel course={course} touched={touched} onPreview={setPhoto} />
+          </>
+        )}
         <a class="button wide" href={toHash('map')}>
           {texts.back}
         </a>

@@ -26,7 +26,7 @@ export function ProposeButton({ editor, onMessage }: ProposeButtonProps) {
     }
   }
   return (
-    <button type="button" class="button" onClick={() => void propose()}>
+    <button type="button" class="button" disabled={editor.current.value === null} onClick={() => void propose()}>
       {texts.propose}
     </button>
   )

@@ -18,6 +18,14 @@ const CLOSED_SHOWN_MS = 5_000
 const SILENT_SHOWN_MS = 20_000
 const SLACK_MS = 5_000
 
+/** Pages whose data are read when they open, by title. */
+const PAGES = Object.entries({
+  'Pace of play': 'pace',
+  'Cart path only': 'cart-path',
+  Zones: 'zones',
+  'Course map': 'course',
+  'Replay a day': 'replay',
+})
 const stage = createStage({
   prepare: async ({ course }) => {
     await course.cart('17')
@@ -84,6 +92,28 @@ async function startUpgrading(): Promise<{ http: string; stop: () => Promise<voi
   }
   return { http: `http://127.0.0.1:${port}`, stop }
 }
+
+stage.test('pages opened without the gateway say that nothing is known, and take no drawing', async (scene) => {
+  const { page, link, faults, open } = scene
+  faults.forgive(LINE_GONE)
+  await open('/app/#/more', 'admin')
+  await page.getByRole('heading', { name: 'More' }).waitFor()
+  // the code of a page must be there
+  for (const [title, path] of PAGES) {
+    await page.evaluate(`location.hash = '#/more/${path}'`)
+    await page.getByRole('main').getByRole('heading', { name: title, level: 1 }).waitFor()
+  }
+  link.cut()
+  await page.getByText('No connection for').waitFor()
+  await page.evaluate(`location.hash = '#/map'`)
+  for (const [, path] of PAGES) {
+    await page.evaluate(`location.hash = '#/more/${path}'`)
+    await page.getByRole('main').getByText('Unknown: no connection to the gateway.').waitFor()
+    for (const name of ['New area', 'New circle', 'Suggest from course map', 'Place barn here'])
+      for (const button of await page.getByRole('button', { name }).all()) assert.equal(await button.isDisabled(), true)
+    assert.equal(await page.locator('input[type=file]').count(), 0)
+  }
+})
 
 stage.test('a gateway that restarts for an upgrade is not shown as a lost connection', async (scene) => {
   const { page, link, faults, open } = scene
