@@ -28,6 +28,10 @@ export interface LineError {
   line: number
   code: string
   message: string
+  /** Column of the fault; absent if it is not in a single one. */
+  column?: string
+  /** Text found there, cut. */
+  value?: string
 }
 
 export interface AppErrorOptions {

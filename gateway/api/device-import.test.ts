@@ -214,10 +214,54 @@ test('loosely written headers and types are accepted, and a workbook is rejected
   assert.deepEqual((await imported(file)).counts, [1, 0, 0])
   const { body } = await g.get('/devices/people-1')
   assert.deepEqual([body.device_type, body.cart, body.group_id], ['teebox', '51', northId])
-  assert.deepEqual(await wrongIn('hardware_id,device_type\npeople-2,lock\n'), [[2, 'unknown_device_type']])
   const unnamed = await send('hardware_id\npeople-2\n')
   assert.match(unnamed.body.detail, /people-2 is new and needs a device_type, one of: .*teebox/)
-  const workbook = await send(new Uint8Array([0x50, 0x4b, 3, 4, 20, 0, 6, 0]))
-  assert.deepEqual([workbook.status, workbook.body.code], [400, 'invalid_import'])
-  assert.match(workbook.body.detail, /Excel workbook: save it as CSV/)
+  for (const start of [
+    [0x50, 0x4b, 3, 4, 20, 0, 6, 0],
+    [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1],
+  ]) {
+    const workbook = await send(new Uint8Array(start))
+    assert.deepEqual([workbook.status, workbook.body.code], [400, 'invalid_import'])
+    assert.deepEqual(pluck(workbook.body.errors, 'line', 'code'), [[1, 'workbook']])
+    assert.match(workbook.body.detail, /Excel workbook: save it as CSV/)
+  }
+})
+
+for (const [header, type, expected] of [
+  ['Device ID,Type,Cart number', 'lock', 'teebox'],
+  ['Geräte-ID;Typ;Cart-Nummer', 'Sperre', 'teebox'],
+  ['Kennung;Geräteart;Cart-Nr.', 'Bildschirm', 'cartcaddie'],
+  ['ID,KIND,Cart', 'Screen (cartcaddie)', 'cartcaddie'],
+  ['Gerät;Gerätetyp;Wagen', 'Sperre und Tracker (teebox)', 'teebox'],
+] as const)
+  test(`a file with the columns ${header} and the type ${type} is accepted`, async () => {
+    const row = ['called-1', type, '52'].join(header.includes(';') ? ';' : ',')
+    await ok(send(`${header}\n${row}\n`))
+    const { body } = await g.get('/devices/called-1')
+    assert.deepEqual([body.device_type, body.cart], [expected, '52'])
+    await g.remove('/devices/called-1')
+  })
+
+test('an error of a line names its column and the text found there', async () => {
+  const places = async (file: string) =>
+    (await send(file)).body.errors.map(({ code, column, value }: Record<string, string>) => [code, column, value])
+  const lines = [
+    'hardware_id;device_type;group;cart',
+    'a b;teebox',
+    ';teebox',
+    'k-1;tractor',
+    'k-2;teebox;South',
+    'k-3',
+  ]
+  assert.deepEqual(await places(`${lines.join('\n')}\nk-3;teebox\nk-4;"tee"box\n`), [
+    ['invalid', 'hardware_id', 'a b'],
+    ['missing', 'hardware_id', undefined],
+    ['unknown_device_type', 'device_type', 'tractor'],
+    ['unknown_group', 'group', 'South'],
+    ['missing', 'device_type', undefined],
+    ['duplicate', 'hardware_id', 'k-3'],
+    ['invalid', undefined, undefined],
+  ])
+  assert.deepEqual(await places('name\nx\n'), [['missing_column', 'hardware_id', undefined]])
+  assert.deepEqual(await places('ID;colour\nx;red\n'), [['unknown_column', undefined, 'colour']])
 })

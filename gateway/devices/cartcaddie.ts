@@ -5,6 +5,7 @@ import { teebox } from './teebox.ts'
 export const cartcaddie: DeviceType = {
   name: 'cartcaddie',
   description: 'Screen in a cart: position, battery, course map, messages to the players.',
+  otherNames: ['screen', 'display', 'tablet', 'bildschirm', 'anzeige'],
   defaults: teebox.defaults,
   configSchema: teebox.configSchema,
   commands: {

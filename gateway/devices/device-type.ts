@@ -10,6 +10,8 @@ export interface CommandDefinition {
 export interface DeviceType {
   name: string
   description: string
+  /** Names in lists of devices that people write, in lower case: English and German. */
+  otherNames?: readonly string[]
   /** Least specific layer of every configuration of its devices. */
   defaults: Record<string, unknown>
   /** Schema of known configuration keys; others may be set and are sent anyway. */

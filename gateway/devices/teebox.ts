@@ -4,6 +4,7 @@ import type { DeviceType } from './device-type.ts'
 export const teebox: DeviceType = {
   name: 'teebox',
   description: 'Lock and tracker of a cart: position, battery, lock state; RFID, keypad, key and remote unlocking.',
+  otherNames: ['lock', 'tracker', 'lock and tracker', 'sperre', 'schloss', 'sperre und tracker'],
   defaults: { realtime_enabled: true, key_keyless_state: 'key' },
   configSchema: {
     type: 'object',

@@ -23,7 +23,7 @@ export function readRoute(hash: string): Route {
 }
 
 export function toHash(screen: ScreenName, rest?: string | null): string {
-  return rest == null ? `#/${screen}` : `#/${screen}/${encodeURIComponent(rest)}`
+  return rest == null ? `#/${screen}` : `#/${screen}/${rest.split('/').map(encodeURIComponent).join('/')}`
 }
 
 /** Builds the address of a cart's day, which opens today. */

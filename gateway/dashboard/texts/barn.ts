@@ -14,7 +14,7 @@ export const barnTexts = defineTexts({
     nothingKnown:
       'The position of the course is unknown. Switch on a cart with a tracker outdoors, add the course map or enter ' +
       'coordinates.',
-    askFar: (distance: string, cart: string) => `Save the barn ${distance} from cart ${cart}?`,
+    askFar: (distance: string, cart: string) => `The barn is ${distance} from cart ${cart}. Really?`,
     farWhy: 'No other cart is nearer. Only carts inside the circle count as in the barn.',
     drag: (margin: string) =>
       'Drag the circle to move it, its edge to resize it. ' +
@@ -46,7 +46,7 @@ export const barnTexts = defineTexts({
     nothingKnown:
       'Die Position des Platzes ist unbekannt. Ein Cart mit Tracker im Freien einschalten, die Platzkarte anlegen ' +
       'oder Koordinaten eingeben.',
-    askFar: (distance: string, cart: string) => `Halle ${distance} von Cart ${cart} entfernt speichern?`,
+    askFar: (distance: string, cart: string) => `Die Halle ist ${distance} von Cart ${cart} entfernt. Wirklich?`,
     farWhy: 'Kein anderes Cart ist näher. Nur Carts im Kreis gelten als in der Halle.',
     drag: (margin: string) =>
       'Kreis ziehen zum Verschieben, Rand ziehen für die Größe. ' +

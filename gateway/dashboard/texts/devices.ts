@@ -22,6 +22,7 @@ export const deviceTexts = defineTexts({
     hardwareId: 'Device ID',
     hardwareIdHint: 'Letters, digits, dots, underscores, hyphens. Cannot be changed later.',
     type: 'Type',
+    typeNames: { teebox: 'Lock and tracker', cartcaddie: 'Screen' } as Readonly<Record<string, string>>,
     name: 'Name',
     cart: 'Cart number',
     cartHint: 'Devices with the same number form one cart.',
@@ -80,9 +81,9 @@ export const deviceTexts = defineTexts({
     cancel: 'Cancel',
     importTitle: 'Import CSV',
     importWhat:
-      'CSV with columns hardware_id, device_type, name, cart, group. A new device needs the first two, an existing ' +
-      'one only hardware_id.',
-    kinds: (names: string) => `Device types: ${names}`,
+      'The first line names the columns: device ID, type, name, cart number, group. A new device needs the first ' +
+      'two, a known one only its ID.',
+    kinds: (names: string) => `Types: ${names}`,
     sample: 'Download sample file',
     choose: 'CSV file',
     drop: 'Or drop it here.',
@@ -99,12 +100,16 @@ export const deviceTexts = defineTexts({
       count === 1 ? '1 line has errors. Nothing imported.' : `${count} lines have errors. Nothing imported.`,
     line: (line: number) => `Line ${line}`,
     codes: {
-      missing: 'hardware_id or device_type missing',
-      invalid: 'invalid',
-      duplicate: 'duplicate',
-      unknown_device_type: 'unknown device type',
-      unknown_group: 'unknown group',
-    } as Readonly<Record<string, string>>,
+      missing: (what) => `${what} is empty`,
+      invalid: (what) => (what === '' ? 'quotation marks or columns do not match' : `${what} is not allowed`),
+      duplicate: (what) => `${what} occurs twice`,
+      unknown_device_type: (what) => `${what} is unknown`,
+      unknown_group: (what) => `${what} is unknown`,
+      missing_column: (what) => `the column ${what} is missing`,
+      unknown_column: (what) => `unknown columns: ${what}`,
+      workbook: () => 'this is an Excel workbook. Save it as CSV (File, Save as), then choose that file',
+    } as Readonly<Record<string, (what: string) => string>>,
+    quoted: (text: string) => `“${text}”`,
     leaveTitle: (count: number) => `${count} passwords (shown once)`,
     unknown: (id: string) => `No device ${id}.`,
   },
@@ -129,6 +134,7 @@ export const deviceTexts = defineTexts({
     hardwareId: 'Geräte-ID',
     hardwareIdHint: 'Buchstaben, Ziffern, Punkte, Unter- und Bindestriche. Später nicht änderbar.',
     type: 'Typ',
+    typeNames: { teebox: 'Sperre und Tracker', cartcaddie: 'Bildschirm' },
     name: 'Name',
     cart: 'Cart-Nummer',
     cartHint: 'Geräte mit derselben Nummer bilden ein Cart.',
@@ -188,9 +194,9 @@ export const deviceTexts = defineTexts({
     cancel: 'Abbrechen',
     importTitle: 'CSV importieren',
     importWhat:
-      'CSV mit den Spalten hardware_id, device_type, name, cart, group. Ein neues Gerät braucht die ersten beiden, ' +
-      'ein vorhandenes nur hardware_id.',
-    kinds: (names: string) => `Gerätetypen: ${names}`,
+      'Die erste Zeile nennt die Spalten: Geräte-ID, Typ, Name, Cart-Nummer, Gruppe. Ein neues Gerät braucht die ' +
+      'ersten beiden, ein vorhandenes nur seine ID.',
+    kinds: (names: string) => `Typen: ${names}`,
     sample: 'Beispieldatei herunterladen',
     choose: 'CSV-Datei',
     drop: 'Oder hier ablegen.',
@@ -207,16 +213,33 @@ export const deviceTexts = defineTexts({
       count === 1 ? '1 Zeile hat Fehler. Nichts importiert.' : `${count} Zeilen haben Fehler. Nichts importiert.`,
     line: (line: number) => `Zeile ${line}`,
     codes: {
-      missing: 'hardware_id oder device_type fehlt',
-      invalid: 'ungültig',
-      duplicate: 'doppelt',
-      unknown_device_type: 'unbekannter Gerätetyp',
-      unknown_group: 'unbekannte Gruppe',
+      missing: (what) => `${what} ist leer`,
+      invalid: (what) => (what === '' ? 'Anführungszeichen oder Spalten passen nicht' : `${what} ist nicht zulässig`),
+      duplicate: (what) => `${what} kommt doppelt vor`,
+      unknown_device_type: (what) => `${what} ist unbekannt`,
+      unknown_group: (what) => `${what} ist unbekannt`,
+      missing_column: (what) => `die Spalte ${what} fehlt`,
+      unknown_column: (what) => `unbekannte Spalten: ${what}`,
+      workbook: () => 'das ist eine Excel-Datei. Als CSV speichern (Datei, Speichern unter), dann diese Datei wählen',
     },
+    quoted: (text: string) => `„${text}“`,
     leaveTitle: (count: number) => `${count} Passwörter (nur einmal angezeigt)`,
     unknown: (id: string) => `Kein Gerät ${id}.`,
   },
 })
+
+/** Label of a column of a list of devices; a name that is not one stays. */
+export function columnText(column: string): string {
+  const { hardwareId, type, name, cart, group } = deviceTexts()
+  const labels: Readonly<Record<string, string>> = { hardware_id: hardwareId, device_type: type, name, cart, group }
+  return labels[column] ?? column
+}
+
+/** Name of a device type by what it is, with its name in files and commands. */
+export function typeText(name: string): string {
+  const { typeNames } = deviceTexts()
+  return Object.hasOwn(typeNames, name) ? `${typeNames[name]} (${name})` : name
+}
 
 export const groupTexts = defineTexts({
   en: {

@@ -45,7 +45,7 @@ export function* readDeviceFile(bytes: Uint8Array): Generator<void, DeviceFile> 
       file.lines.push(found)
     } else {
       const message = `hardware_id ${found.hardwareId} is already in line ${earlier}`
-      file.errors.push({ line: found.line, code: 'duplicate', message })
+      file.errors.push({ line: found.line, code: 'duplicate', message, ...quoted('hardware_id', found.hardwareId) })
     }
   }
   return file
@@ -62,11 +62,7 @@ const ROW_MAX = 65_536
 
 /** Yields between steps and returns the rows that are not empty; stops soon after the maximum number of lines. */
 function* rowsOf(text: string): Generator<void, CsvRow[]> {
-  if (text.startsWith(ZIP))
-    throw new InvalidRequestError(
-      'invalid_import',
-      'this is an Excel workbook: save it as CSV (File, Save as, CSV UTF-8), then import that file',
-    )
+  if (text.startsWith(ZIP) || text.startsWith(OLD_WORKBOOK)) throw invalidFile('invalid_import', 'workbook', WORKBOOK)
   const rows: CsvRow[] = []
   const csv = new CsvRows(undefined, (row) => rows.push(row), ROW_MAX)
   try {
@@ -78,8 +74,7 @@ function* rowsOf(text: string): Generator<void, CsvRow[]> {
     csv.end()
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
-    const { line, message } = error
-    throw new InvalidRequestError('invalid_import', message, [{ line, code: 'invalid', message }])
+    throw invalidFile('invalid_import', 'invalid', error.message, { line: error.line })
   }
   return rows
 }
@@ -89,22 +84,47 @@ const COLUMN_NAMES: Readonly<Record<string, ImportColumn>> = {
   hardwareid: 'hardware_id',
   hardwarekennung: 'hardware_id',
   kennung: 'hardware_id',
+  deviceid: 'hardware_id',
+  geräteid: 'hardware_id',
+  gerätekennung: 'hardware_id',
+  gerät: 'hardware_id',
+  device: 'hardware_id',
+  id: 'hardware_id',
   devicetype: 'device_type',
   type: 'device_type',
   kind: 'device_type',
   gerätetyp: 'device_type',
   typ: 'device_type',
   art: 'device_type',
+  geräteart: 'device_type',
   name: 'name',
+  bezeichnung: 'name',
   cart: 'cart',
   cartnumber: 'cart',
+  cartno: 'cart',
   cartnummer: 'cart',
+  cartnr: 'cart',
+  wagen: 'cart',
   group: 'group',
   gruppe: 'group',
 }
 
-/** Signature of an Excel workbook, which is a ZIP archive. */
+/** Signatures of workbooks: a ZIP archive, and the older format of Excel, decoded as windows-1252. */
 const ZIP = 'PK\u0003\u0004'
+const OLD_WORKBOOK = 'ÐÏ\u0011à'
+const WORKBOOK = 'this is an Excel workbook: save it as CSV (File, Save as, CSV UTF-8), then import that file'
+
+/** Longest text of the file that an error quotes. */
+const QUOTED_MAX = 40
+
+function invalidFile(code: string, fault: string, message: string, more: Partial<LineError> = {}): InvalidRequestError {
+  return new InvalidRequestError(code, message, [{ line: 1, code: fault, message, ...more }])
+}
+
+/** Returns the place of an error, with the text found there. */
+export function quoted(column: ImportColumn, value: string): { column: ImportColumn; value?: string } {
+  return { column, value: value.slice(0, QUOTED_MAX) }
+}
 
 function columnOf(name: string): ImportColumn | undefined {
   const key = columnKey(name)
@@ -116,19 +136,26 @@ function columnsOf(header: readonly string[]): (ImportColumn | undefined)[] {
   const columns = names.map(columnOf)
   const unknown = names.filter((name, i) => name !== '' && columns[i] === undefined)
   if (!columns.includes('hardware_id'))
-    throw new InvalidRequestError('missing_column', 'the first line must name the column hardware_id')
+    throw invalidFile('missing_column', 'missing_column', 'the first line must name the column hardware_id', {
+      column: 'hardware_id',
+    })
   if (unknown.length > 0) {
     const found = unknown.join(', ').slice(0, 200)
-    throw new InvalidRequestError('unknown_column', `columns are ${IMPORT_COLUMNS.join(', ')}; unknown: ${found}`)
+    const message = `columns are ${IMPORT_COLUMNS.join(', ')}; unknown: ${found}`
+    throw invalidFile('unknown_column', 'unknown_column', message, { value: found.slice(0, QUOTED_MAX) })
   }
   const twice = columns.find((column, i) => column !== undefined && columns.indexOf(column) !== i)
   if (twice === undefined) return columns
-  const message = `the column ${twice} occurs twice`
-  throw new InvalidRequestError('invalid_import', message, [{ line: 1, code: 'duplicate', message }])
+  throw invalidFile('invalid_import', 'duplicate', `the column ${twice} occurs twice`, { column: twice })
 }
 
 function readLine({ line, fields }: CsvRow, columns: readonly (ImportColumn | undefined)[]): DeviceLine | LineError {
-  const wrong = (code: string, message: string): LineError => ({ line, code, message })
+  const wrong = (code: string, message: string, place?: ReturnType<typeof quoted>): LineError => ({
+    line,
+    code,
+    message,
+    ...place,
+  })
   if (fields === null) return wrong('invalid', 'the quotation marks are not balanced')
   const values: Partial<Record<ImportColumn, string>> = {}
   for (const [i, field] of fields.entries()) {
@@ -138,11 +165,12 @@ function readLine({ line, fields }: CsvRow, columns: readonly (ImportColumn | un
     if (column === undefined) return wrong('invalid', `field ${i + 1} has no column`)
     values[column] = value
   }
-  if (values.hardware_id === undefined) return wrong('missing', 'hardware_id is empty')
+  if (values.hardware_id === undefined) return wrong('missing', 'hardware_id is empty', { column: 'hardware_id' })
   const checked = importLineSchema.safeParse(values)
   if (!checked.success) {
     const [issue] = checked.error.issues
-    return wrong('invalid', `${issue?.path.join('.')}: ${issue?.message}`)
+    const column = IMPORT_COLUMNS.find((one) => one === issue?.path[0])
+    return wrong('invalid', `${column}: ${issue?.message}`, column && quoted(column, values[column] ?? ''))
   }
   return {
     line,

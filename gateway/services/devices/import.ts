@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { deviceTypes as builtInTypes } from '#devices/all.ts'
 import type { Events } from '#gateway/events.ts'
 import { InvalidRequestError, type LineError } from '#shared/errors.ts'
 import { hashSecret, newMqttPassword } from '#shared/ids.ts'
@@ -9,7 +10,7 @@ import type { DeviceTypes } from '../configuration/device-types.ts'
 import type { Groups } from '../configuration/groups.ts'
 import type { ConfigPublisher } from '../configuration/publisher.ts'
 import type { Device, Fleet } from '../fleet.ts'
-import type { DeviceLine } from './file.ts'
+import { type DeviceLine, quoted } from './file.ts'
 
 interface DeviceImportDeps {
   store: Pick<Store, 'write'>
@@ -102,19 +103,31 @@ export class DeviceImport {
     const { hardwareId } = line
     const device = fleet.find(hardwareId)
     if (device !== undefined && device.row.hardwareId !== hardwareId)
-      return { code: 'duplicate', message: `${hardwareId} is the short_id of another device` }
+      return {
+        code: 'duplicate',
+        message: `${hardwareId} is the short_id of another device`,
+        ...quoted('hardware_id', hardwareId),
+      }
     const names = deviceTypes.all().map(({ name }) => name)
     const deviceType = line.deviceType === undefined ? device?.row.deviceType : nameIn(names, line.deviceType)
     if (line.deviceType === undefined && deviceType === undefined) {
       const message = `${hardwareId} is new and needs a device_type, one of: ${names.join(', ')}`
-      return { code: 'missing', message }
+      return { code: 'missing', message, column: 'device_type' }
     }
     if (deviceType === undefined)
-      return { code: 'unknown_device_type', message: `device_type must be one of: ${names.join(', ')}` }
-    const given = line.group === undefined ? (device?.row.groupId ?? null) : groupIdOf(line.group)
-    if (given === 'none') return { code: 'unknown_group', message: `there is no group ${line.group}` }
-    if (given === 'several')
-      return { code: 'invalid', message: `several groups are named ${line.group}: use the id of one` }
+      return {
+        code: 'unknown_device_type',
+        message: `device_type must be one of: ${names.join(', ')}`,
+        ...quoted('device_type', line.deviceType ?? ''),
+      }
+    const { group = '' } = line
+    const given = group === '' ? (device?.row.groupId ?? null) : groupIdOf(group)
+    if (given === 'none')
+      return { code: 'unknown_group', message: `there is no group ${group}`, ...quoted('group', group) }
+    if (given === 'several') {
+      const message = `several groups are named ${group}: use the id of one`
+      return { code: 'invalid', message, ...quoted('group', group) }
+    }
     const place = {
       hardwareId,
       deviceType,
@@ -148,11 +161,16 @@ export class DeviceImport {
   }
 }
 
-/** Returns the exact name, else the only one that differs in case alone. */
+/**
+ * Returns the exact name, else the only one that differs in case alone, else the type that people call so. The app
+ * writes "Lock and tracker (teebox)".
+ */
 function nameIn(names: readonly string[], text: string): string | undefined {
   if (names.includes(text)) return text
-  const [only, another] = names.filter((name) => name.toLowerCase() === text.toLowerCase())
-  return another === undefined ? only : undefined
+  const wanted = (/\(([^()]+)\)$/.exec(text)?.[1] ?? text).toLowerCase()
+  const [only, another] = names.filter((name) => name.toLowerCase() === wanted)
+  if (only !== undefined) return another === undefined ? only : undefined
+  return builtInTypes.find(({ name, otherNames }) => names.includes(name) && otherNames?.includes(wanted))?.name
 }
 
 type GroupFinder = (text: string) => number | 'none' | 'several'

@@ -19,6 +19,11 @@ const lineErrorSchema = z
     }),
     code: z.string().meta({ description: 'Error code, stable, snake_case.', example: 'unknown_group' }),
     message: z.string().meta({ description: 'Readable explanation.', example: 'there is no group North' }),
+    column: z
+      .string()
+      .optional()
+      .meta({ description: 'Column of the error; absent if it is not in a single one.', example: 'group' }),
+    value: z.string().optional().meta({ description: 'Text found there, cut.', example: 'North' }),
   })
   .meta({ id: 'LineError' })
 

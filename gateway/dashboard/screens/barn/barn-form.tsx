@@ -12,8 +12,8 @@ import type { SiteFeatureJson } from '#shared/wire/zones.ts'
 
 /** Margin of the circle around the building. */
 const MARGIN_M = 10
-/** Distance that no cart drives in a day. */
-const FAR_M = 20_000
+/** Distance beyond which a barn is of another course, or a slip of the finger. */
+const FAR_M = 5_000
 
 interface BarnFormProps {
   circle: Circle

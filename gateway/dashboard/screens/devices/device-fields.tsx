@@ -1,4 +1,4 @@
-import { deviceTexts } from '#dashboard/texts/devices.ts'
+import { deviceTexts, typeText } from '#dashboard/texts/devices.ts'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { GroupJson } from './use-devices.ts'
 
@@ -30,7 +30,7 @@ export function DeviceFields({ draft, types, groups, onChange }: DeviceFieldsPro
         >
           {types.map(({ name }) => (
             <option key={name} value={name}>
-              {name}
+              {typeText(name)}
             </option>
           ))}
         </select>

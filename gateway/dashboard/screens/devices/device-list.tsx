@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { deviceTexts } from '#dashboard/texts/devices.ts'
+import { deviceTexts, typeText } from '#dashboard/texts/devices.ts'
 import { formatAge } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
@@ -41,7 +41,7 @@ function Rows({ devices, groups }: { devices: readonly DeviceJson[]; groups: rea
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
   const factsOf = ({ cart, device_type, group_id, is_online, last_responded_at }: DeviceJson) => [
     ...(cart === null ? [] : [texts.cartOf(cart)]),
-    device_type,
+    typeText(device_type),
     ...(group_id === null ? [] : [nameOf.get(group_id) ?? '']),
     is_online
       ? texts.online

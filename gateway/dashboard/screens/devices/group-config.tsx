@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { groupTexts } from '#dashboard/texts/devices.ts'
+import { groupTexts, typeText } from '#dashboard/texts/devices.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { AdminList } from '../more/admin-list.tsx'
 import { useAdminList } from '../more/use-admin-list.ts'
@@ -30,7 +30,7 @@ export function GroupConfig({ groupId }: { groupId: number }) {
                 <select value={kind.name} onChange={({ currentTarget }) => choose(currentTarget.value)}>
                   {kinds.map(({ name }) => (
                     <option key={name} value={name}>
-                      {name}
+                      {typeText(name)}
                     </option>
                   ))}
                 </select>

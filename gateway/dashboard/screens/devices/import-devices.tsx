@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Credential } from '#dashboard/live/credentials.ts'
-import { deviceTexts } from '#dashboard/texts/devices.ts'
+import { toCsv } from '#dashboard/live/csv.ts'
+import { columnText, deviceTexts, typeText } from '#dashboard/texts/devices.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
@@ -16,35 +17,43 @@ import { useRegister } from './use-devices.ts'
 
 type Outcome = AnswerOf<'POST /devices/import'>
 
-const ERROR_ROW_PX = 72
-const SAMPLE = '\u{feff}hardware_id,device_type,name,cart,group\r\nTB-001,teebox,Cart 1,1,\r\n'
+const ERROR_ROW_PX = 88
+/** Devices of the sample file: the lock and the screen of one cart. */
+const SAMPLE = [
+  ['TB-001', 'teebox'],
+  ['CC-001', 'cartcaddie'],
+] as const
 
 /** Import of a device list: the file is checked and its errors listed by line; saved only after a confirmation. */
 export function ImportDevices() {
-  const { api, gate } = useDashboard()
+  const { api, gate, site } = useDashboard()
   const { devices, types } = useRegister()
   const kinds = useKinds(types)
   const texts = deviceTexts()
   const [file, setFile] = useState<Blob | null>(null)
-  const [fileName, setFileName] = useState<string | null>(null)
   const [plan, setPlan] = useState<Outcome | null>(null)
   const [errors, setErrors] = useState<readonly LineError[]>([])
   const [done, setDone] = useState<Outcome | null>(null)
   // from all files: those of an earlier file may be neither printed nor saved yet
   const [issued, setIssued] = useState<readonly Credential[]>([])
   const [isAsked, ask] = useState(false)
-  const { send, fault, isSending } = useSending()
+  const { send, fault, setFault, isSending } = useSending()
   const importFile = (body: Blob, isDryRun: boolean) =>
     api.call('POST /devices/import', { body, query: { dry_run: isDryRun ? 'true' : 'false' } })
+  // without its name in the field, a file with the same name can be chosen again after a correction
+  const startOver = (input: HTMLInputElement) => {
+    input.value = ''
+    setFile(null)
+    setPlan(null)
+    setErrors([])
+    setDone(null)
+    setFault(null)
+  }
   const preview = (chosen: File | undefined) => {
     if (chosen === undefined) return
     // browsers use a different type for CSV if a spreadsheet program is installed
     const csv = new Blob([chosen], { type: 'text/csv' })
     setFile(csv)
-    setFileName(chosen.name)
-    setPlan(null)
-    setErrors([])
-    setDone(null)
     void send(async () => {
       try {
         setPlan(await gate.act(() => importFile(csv, true)))
@@ -68,14 +77,19 @@ export function ImportDevices() {
     })
     setIssued([...issued, ...credentials])
   }
+  const saveSample = () => {
+    const { hardwareId, type, name, cart, group } = texts
+    const rows = SAMPLE.map(([id, kind]) => [id, kind, `${texts.typeNames[kind]} 1`, '1', ''])
+    saveCsv('devices.csv', toCsv([[hardwareId, type, name, cart, group], ...rows], site.value.language))
+  }
   const changes = plan === null ? 0 : plan.created + plan.updated
   return (
     <>
       <section class="panel">
         <h2>{texts.importTitle}</h2>
         <p>{texts.importWhat}</p>
-        {kinds.length > 0 && <p>{texts.kinds(kinds.join(', '))}</p>}
-        <button type="button" class="button" onClick={() => saveCsv('devices.csv', SAMPLE)}>
+        {kinds.length > 0 && <p>{texts.kinds(kinds.map(typeText).join(', '))}</p>}
+        <button type="button" class="button" onClick={saveSample}>
           {texts.sample}
         </button>
         <label class="field">
@@ -84,19 +98,12 @@ export function ImportDevices() {
             type="file"
             class="import-drop"
             accept=".csv,text/csv,text/plain"
-            onChange={({ currentTarget }) => {
-              preview(currentTarget.files?.[0])
-              // allows the same file to be chosen again after a correction
-              currentTarget.value = ''
-            }}
+            onClick={({ currentTarget }) => startOver(currentTarget)}
+            onDrop={({ currentTarget }) => startOver(currentTarget)}
+            onChange={({ currentTarget }) => preview(currentTarget.files?.[0])}
           />
         </label>
         <p class="small">{texts.drop}</p>
-        {fileName !== null && (
-          <p dir="auto">
-            <strong>{fileName}</strong>
-          </p>
-        )}
         {isSending && <p role="status">{texts.checking} …</p>}
         <Fault text={fault} />
         {errors.length > 0 && <Errors errors={errors} />}
@@ -142,8 +149,6 @@ function useKinds(types: ReturnType<typeof useRegister>['types']): readonly stri
 
 function Errors({ errors }: { errors: readonly LineError[] }) {
   const texts = deviceTexts()
-  // the details of the gateway are in English
-  const { language } = useDashboard().site.value
   return (
     <>
       <p class="error" role="alert">
@@ -156,20 +161,23 @@ function Errors({ errors }: { errors: readonly LineError[] }) {
           label={texts.wrong(errors.length)}
           keyOf={({ line, code }) => `${line} ${code}`}
         >
-          {({ line, code, message }) => (
-            <div class="import-error">
-              <strong class="cut">{`${texts.line(line)}: ${texts.codes[code] ?? code}`}</strong>
-              {(language === 'en' || texts.codes[code] === undefined) && (
-                <span class="small cut" dir="auto">
-                  {message}
-                </span>
-              )}
+          {(error) => (
+            <div class="import-error" dir="auto">
+              {`${texts.line(error.line)}: ${faultText(error)}`}
             </div>
           )}
         </VirtualList>
       </div>
     </>
   )
+}
+
+/** Formats the error of a line; for a code without a text of the app, the gateway's own text. */
+function faultText({ code, message, column, value }: LineError): string {
+  const texts = deviceTexts()
+  const found = column === undefined ? value : value && texts.quoted(value)
+  const what = [...(column === undefined ? [] : [columnText(column)]), ...(found ? [found] : [])].join(' ')
+  return texts.codes[code]?.(what) ?? message
 }
 
 function withoutName({ hardware_id, password }: Outcome['credentials'][number]): Credential {

@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks'
 import type { Credential } from '#dashboard/live/credentials.ts'
-import { deviceTexts } from '#dashboard/texts/devices.ts'
+import { columnText, deviceTexts } from '#dashboard/texts/devices.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import { TextField } from '#dashboard/ui/text-field.tsx'
+import { ApiError } from '#shared/client.ts'
 import { AdminList } from '../more/admin-list.tsx'
 import { useAdminList } from '../more/use-admin-list.ts'
 import { Credentials } from './credentials.tsx'
@@ -29,10 +30,18 @@ function NewDeviceForm({ types, groups }: KnownProps) {
   const preset = types.find(({ name }) => name === 'teebox') ?? types[0]
   const [draft, setDraft] = useState({ deviceType: preset?.name ?? '', name: '', cart: '', groupId: '' })
   const [made, setMade] = useState<readonly Credential[]>([])
-  const { send, fault, isSending } = useSending()
+  const { send, fault, setFault, isSending } = useSending()
   const add = async () => {
     const body = { hardware_id: hardwareId.trim(), ...toFields(draft) }
-    const { device, mqtt } = await gate.act(() => api.call('POST /devices', { body }))
+    const added = await gate
+      .act(() => api.call('POST /devices', { body }))
+      .catch((error: unknown) => {
+        const [field] = error instanceof ApiError ? error.errors : []
+        if (field === undefined) throw error
+        setFault(texts.codes.invalid?.(columnText(field.name)) ?? null)
+      })
+    if (added === undefined) return
+    const { device, mqtt } = added
     const { hardware_id, name = null, cart } = device
     // earlier ones may be neither printed nor saved yet
     setMade((before) => [...before, { hardwareId: hardware_id, name, cart, password: mqtt.password }])

@@ -52,6 +52,14 @@ stage.eachSetup(
     faults.forgive(answered(404))
     const id = `new-${++count}`
     await open('/app/#/more/devices/new', 'admin')
+    faults.forgive(answered(400))
+    await page.getByLabel('Device ID').fill('a b')
+    await page.getByRole('button', { name: 'Add device' }).click()
+    await page.getByRole('alert').getByText('Device ID is not allowed').waitFor()
+    assert.deepEqual(await page.getByLabel('Type').locator('option').allTextContents(), [
+      'Screen (cartcaddie)',
+      'Lock and tracker (teebox)',
+    ])
     await page.getByLabel('Device ID').fill(id)
     await page.getByLabel('Cart number').fill('9')
     await page.getByRole('button', { name: 'Add device' }).click()
@@ -61,7 +69,7 @@ stage.eachSetup(
     const device = await gateway.connect(id, password)
     // the page was opened on the gateway's own computer
     await page.getByText('Works only on the gateway computer itself.').waitFor()
-    const place = page.url().replace('devices/new', `devices%2Fid%2F${id}`)
+    const place = page.url().replace('devices/new', `devices/id/${id}`)
     const question = page.getByRole('dialog', { name: '1 password is neither printed nor saved' })
     await page.goto(place)
     await question.getByRole('button', { name: 'Stay here' }).click()
@@ -96,7 +104,7 @@ stage.eachSetup(
 stage.test('the page of a deleted device reports the deletion', async ({ page, open, faults, gateway }) => {
   faults.forgive(answered(404))
   await gateway.device('tb-gone')
-  await open('/app/#/more/devices%2Fid%2Ftb-gone', 'admin')
+  await open('/app/#/more/devices/tb-gone', 'admin')
   await page.getByRole('button', { name: 'New password' }).waitFor()
   await gateway.request('DELETE', '/devices/tb-gone')
   await page.getByText('This device was deleted.').waitFor()
@@ -114,7 +122,10 @@ stage.eachSetup('a fleet comes from a spreadsheet', async ({ page, open, audit, 
   await open('/app/#/more/devices/import', 'admin')
   await page.getByLabel('CSV file').setInputFiles(file('hardware_id;device_type;group\na;teebox;South\nb;tractor;\n'))
   await page.getByText('2 lines have errors. Nothing imported.').first().waitFor()
-  await page.getByText('Line 2: unknown group').waitFor()
+  await page.getByText('Line 2: Group “South” is unknown').waitFor()
+  await page.getByText('Line 3: Type “tractor” is unknown').waitFor()
+  const chosen = page.getByLabel('CSV file')
+  assert.match(String(await chosen.evaluate((input: { value: string }) => input.value)), /carts\.csv$/)
   await audit()
   const rows = Array.from({ length: 40 }, (_, i) => `f-${round}-${i};teebox;M\xfchle ${i};North\n`).join('')
   await page.getByLabel('CSV file').setInputFiles(file(`hardware_id;device_type;name;group\n${rows}`))
@@ -146,6 +157,24 @@ stage.eachSetup('a fleet comes from a spreadsheet', async ({ page, open, audit, 
   await page.emulateMedia({ media: 'screen' })
   await page.evaluate("dispatchEvent(new Event('afterprint'))")
   assert.equal(await page.locator('.credential-cell').count(), 0)
+})
+
+stage.test('the sample file can be imported, also in German, and a workbook is told to be saved as CSV', async (t) => {
+  const { page, open, faults, gateway } = t
+  faults.forgive(answered(400))
+  await gateway.request('PATCH', '/site', { body: { language: 'de' } })
+  await open('/app/#/more/devices/import', 'admin')
+  const saving = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Beispieldatei herunterladen' }).click()
+  const sample = readFileSync(await (await saving).path())
+  assert.match(sample.toString(), /^\ufeffGeräte-ID;Typ;Name;Cart-Nummer;Gruppe\r\n/)
+  const field = page.getByLabel('CSV-Datei')
+  const workbook = { name: 'carts.xlsx', mimeType: '', buffer: Buffer.from('PK\u0003\u0004') }
+  await field.setInputFiles(workbook)
+  await page.getByText('Zeile 1: das ist eine Excel-Datei. Als CSV speichern').waitFor()
+  await field.setInputFiles({ name: 'sample.csv', mimeType: 'text/csv', buffer: sample })
+  await page.getByText('2 neu, 0 geändert, 0 unverändert.').waitFor()
+  await gateway.request('PATCH', '/site', { body: { language: 'en' } })
 })
 
 stage.eachSetup('a group is made, filled, set and deleted', async ({ page, open, audit, gateway }) => {
@@ -191,7 +220,7 @@ stage.test(
       },
     })
     await gateway.register('mower-1', 'mower')
-    await open('/app/#/more/devices%2Fid%2Fmower-1', 'admin')
+    await open('/app/#/more/devices/id/mower-1', 'admin')
     for (const layer of ['Edit for this device', 'Edit for type']) {
       await page.getByRole('button', { name: layer }).click()
       await page.getByLabel('speed').fill('11')

@@ -292,7 +292,7 @@ stage.test('a barn far from every cart needs a confirmation, and coordinates can
   await page.getByRole('button', { name: 'Show on map' }).click()
   await page.getByRole('button', { name: 'Save' }).click()
   await page
-    .getByRole('dialog', { name: /^Save the barn .* from cart \d+\?$/ })
+    .getByRole('dialog', { name: /^The barn is .* from cart \d+\. Really\?$/ })
     .getByRole('button', { name: 'Cancel' })
     .click()
   assert.deepEqual(await zonesOf(scene), before)
