@@ -23,6 +23,7 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'POST /machine/confirm': 'admin',
   'GET /tls': 'admin',
   'GET /site': 'staff',
+  'GET /checklist': 'staff',
   'GET /recall': 'staff',
   'POST /recall': 'staff',
   'DELETE /recall': 'staff',

@@ -15,6 +15,7 @@ import { type ApiEnv, adminOnly, createApi, isPlain, metricsOnly, staffOnly, wit
 import { createAuditLogApi } from './audit-log.ts'
 import { createCartLocksApi } from './cart-locks.ts'
 import { createCartsApi } from './carts.ts'
+import { createChecklistApi } from './checklist.ts'
 import { createCommandsApi } from './commands.ts'
 import { createCourseApi } from './course.ts'
 import { createDashboardApi } from './dashboard/routes.ts'
@@ -122,6 +123,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createMachineApi(deps))
   app.route('/', createTlsApi(deps))
   app.route('/', createSiteApi(deps))
+  app.route('/', createChecklistApi(deps))
   app.route('/', createCourseApi(deps))
   app.route('/', createCartsApi(deps))
   app.route('/', createRecallApi(deps))

@@ -10,6 +10,7 @@ import type { GatewayDocument } from './documents/openapi.ts'
 const NO_LISTS = {
   '/health': 'a status: what is damaged is a part of it',
   '/setup/places': 'a status: sticks, and the size of the upload',
+  '/checklist': 'a status: steps that are always the same',
   '/recall': 'the state of one recall, with its carts',
   '/carts/{cart}': 'one cart, with its devices and zones',
   '/groups/{groupId}/config/{type}': 'one layer, with its warnings',

@@ -24,6 +24,7 @@ const DEFAULTS = {
   lock_max_speed_kmh: 6,
   lock_locate_after_s: 60,
   trips: {},
+  hide_checklist: false,
 }
 const RESET = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, null]))
 const CLOSED = { mon: null, tue: null, wed: null, thu: null, fri: null, sat: null, sun: null }

@@ -49,6 +49,8 @@ export interface SiteSettings {
   lockLocateAfterS: number
   /** Trip defaults that differ from those of the API. */
   trips: Partial<TripConfig>
+  /** True once an admin has hidden the checklist of the set-up. */
+  isChecklistHidden: boolean
 }
 
 export const DEFAULT_SITE_SETTINGS: Readonly<SiteSettings> = {
@@ -70,6 +72,7 @@ export const DEFAULT_SITE_SETTINGS: Readonly<SiteSettings> = {
   lockMaxSpeedKmh: 6,
   lockLocateAfterS: 60,
   trips: {},
+  isChecklistHidden: false,
 }
 
 /** Default trip configuration of requests. */

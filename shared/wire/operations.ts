@@ -6,6 +6,7 @@ import * as auditLog from './audit-log.ts'
 import * as backups from './backups.ts'
 import * as cartLocks from './cart-locks.ts'
 import * as carts from './carts.ts'
+import * as checklist from './checklist.ts'
 import * as clock from './clock.ts'
 import * as commands from './commands.ts'
 import * as course from './course.ts'
@@ -59,6 +60,7 @@ export const operations = {
   'GET /tls': { answer: tls.tlsSchema },
   'GET /site': { answer: site.siteSettingsSchema },
   'PATCH /site': { body: site.siteSettingsPatchSchema, answer: site.siteSettingsSchema },
+  'GET /checklist': { answer: checklist.checklistSchema },
   'GET /course': { answer: course.courseSchema },
   'PUT /course': { body: course.newCourseSchema, answer: course.changedCourseSchema },
   'DELETE /course': { answer: course.changedCourseSchema },

@@ -29,6 +29,7 @@ export function toSiteSettingsJson(settings: SiteSettings): SiteSettingsJson {
     lock_max_speed_kmh: settings.lockMaxSpeedKmh,
     lock_locate_after_s: settings.lockLocateAfterS,
     trips: settings.trips,
+    hide_checklist: settings.isChecklistHidden,
   }
 }
 
@@ -63,6 +64,7 @@ export function patchSiteSettings(settings: SiteSettings, patch: SiteSettingsPat
     lockMaxSpeedKmh: merged(patch.lock_max_speed_kmh, settings.lockMaxSpeedKmh, preset.lockMaxSpeedKmh),
     lockLocateAfterS: merged(patch.lock_locate_after_s, settings.lockLocateAfterS, preset.lockLocateAfterS),
     trips: mergedTrips(patch.trips, settings.trips),
+    isChecklistHidden: merged(patch.hide_checklist, settings.isChecklistHidden, preset.isChecklistHidden),
   }
 }
 

@@ -152,6 +152,8 @@ const fields = {
   }),
 }
 
+const hideChecklistSchema = z.boolean().meta({ description: 'True to hide the checklist of the set-up in the app.' })
+
 /** `GET /site` */
 export const siteSettingsSchema = z
   .object({
@@ -167,6 +169,8 @@ export const siteSettingsSchema = z
         description: 'Trip defaults that differ from those of the API.',
         example: { minimalTripDistance: 100 },
       }),
+    // settings of an earlier version, stored or replicated, lack it
+    hide_checklist: hideChecklistSchema.default(false),
   })
   .meta({ id: 'SiteSettings' })
 export type SiteSettingsJson = z.infer<typeof siteSettingsSchema>
@@ -192,6 +196,7 @@ export const siteSettingsPatchSchema = z
     opening_hours: openingHoursPatchSchema.optional(),
     pack: z.strictObject(partial(packFields)).nullable().optional(),
     trips: z.strictObject(partial(tripFields)).nullable().optional(),
+    hide_checklist: hideChecklistSchema.nullable().optional(),
   })
   .meta({ id: 'SiteSettingsPatch', description: 'Settings to change; null restores the default.' })
 export type SiteSettingsPatch = z.infer<typeof siteSettingsPatchSchema>

@@ -15,6 +15,7 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { lazy } from '#dashboard/ui/lazy.tsx'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import { CartCard } from './cart-card.tsx'
+import { Checklist } from './checklist.tsx'
 import { CartSearch } from './map/cart-search.tsx'
 import { Counters } from './map/counters.tsx'
 import { FilteredCarts } from './map/filtered-carts.tsx'
@@ -117,6 +118,7 @@ export function MapScreen() {
               {filter !== null && <FilteredCarts filter={filter} />}
               {filter === null && isPace && <MapPace rounds={rounds} />}
               {filter === null && !isPace && <NeedsAttention />}
+              {filter === null && !isPace && <Checklist />}
             </>
           )}
         </SidePanel>
