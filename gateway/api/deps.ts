@@ -1,5 +1,6 @@
 import type { X509Certificate } from 'node:crypto'
 import type { z } from 'zod'
+import type { FirstAdminKey } from '#services/admin-key.ts'
 import type { Alerts } from '#services/alerts/alerts.ts'
 import type { AuditContext } from '#services/audit-context.ts'
 import type { Backups } from '#services/backups.ts'
@@ -69,7 +70,8 @@ export interface PeopleDeps {
   persons: Persons
   pairingCodes: PairingCodes
   accessRequests: AccessRequests
-  setUp: Pick<SetUp, 'isOf' | 'makeKey'>
+  setUp: Pick<SetUp, 'makeKey'>
+  firstAdminKey: Pick<FirstAdminKey, 'setupCodeFile'>
   signIn: Pick<SignIn, 'begin'>
   openAnswers: OpenResponses
   keyGuard: KeyGuard

@@ -67,12 +67,15 @@ export function createSignInApi(deps: PeopleDeps & CourseDeps & MachineDeps & Ne
       operationId: 'getSignedIn',
       description:
         'Reads only the cookie, and needs none: a newly opened page requests this, because a browser reports ' +
-        'every 401 as an error. The response also has the TLS address of that page, if there is one.',
+        'every 401 as an error. The response also has the TLS address of that page, if there is one, and on a new ' +
+        'gateway the location of the setup code.',
       responses: answers(currentSessionSchema, 'Who is signed in, or null.'),
     }),
     (c) => {
       const login = signedIn(c, deps)
-      return c.json({ me: login === null ? null : toMeJson(login, deps), ...tlsFor(c, deps) }, 200)
+      const { setupCodeFile } = deps.firstAdminKey
+      const setUp = setupCodeFile === undefined ? {} : { setup_code_file: setupCodeFile }
+      return c.json({ me: login === null ? null : toMeJson(login, deps), ...setUp, ...tlsFor(c, deps) }, 200)
     },
   )
 

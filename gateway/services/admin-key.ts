@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { describeError, UnavailableError } from '#shared/errors.ts'
 import { hashSecret, newApiKey } from '#shared/ids.ts'
@@ -87,9 +88,9 @@ export class FirstAdminKey implements Component {
     return { userId: this.#waiting.userId, name: SETUP, isSetUp: true }
   }
 
-  /** True for a browser that continues the set-up with the key of the file, after the code was used. */
-  continuesSetUp(apiKey: string, name: string): boolean {
-    return name === SETUP && this.#waiting?.keyHash === hashSecret(apiKey)
+  /** Path of the file with the setup code; undefined once the code is void. */
+  get setupCodeFile(): string | undefined {
+    return this.setupCode === undefined ? undefined : resolve(this.#deps.file.path)
   }
 
   #readSetupCode(isUnused: boolean): void {

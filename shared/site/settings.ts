@@ -32,6 +32,8 @@ export interface SiteSettings {
   language: 'en' | 'de'
   /** Texts that staff send to carts with a tap; null for those of the app. */
   quickMessages: readonly string[] | null
+  /** Position of the course until its zones, map or carts show it; null if unknown. */
+  location: { lat: number; long: number } | null
   /** Null while unknown: the course does not close, and nothing counts as after hours. */
   openingHours: OpeningHours | null
   pack: PackVoltages
@@ -59,6 +61,7 @@ export const DEFAULT_SITE_SETTINGS: Readonly<SiteSettings> = {
   units: 'metric',
   language: 'en',
   quickMessages: null,
+  location: null,
   openingHours: null,
   pack: { emptyV: null, fullV: null, lowV: null },
   silentAfterS: 180,

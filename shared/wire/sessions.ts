@@ -80,6 +80,10 @@ export type MeJson = z.infer<typeof meSchema>
 export const currentSessionSchema = z
   .object({
     me: meSchema.nullable().meta({ description: 'Signed-in user as in GET /me; null without one.' }),
+    setup_code_file: z.string().optional().meta({
+      description: 'File on the gateway computer with the setup code; only until the code is used.',
+      example: '/var/lib/cartbarn/admin-key.txt',
+    }),
     tls: z
       .object({
         url: z.string().meta({

@@ -44,6 +44,14 @@ const quickMessagesSchema = z
   })
 const languageSchema = z.enum(['en', 'de']).meta({ description: 'Language of everything displayed and sent.' })
 
+const locationSchema = z
+  .strictObject({ lat: z.number().min(-85).max(85), long: z.number().min(-180).max(180) })
+  .nullable()
+  .meta({
+    description: 'Position of the course, for a map without zones, course map and carts; null if unknown.',
+    example: { lat: 36.5682, long: -121.9487 },
+  })
+
 const timeSchema = z.string().meta({ pattern: TIME.source, description: 'HH:MM, 00:00 to 24:00.', example: '07:00' })
 /** Accepts any content: all faults share a separate error code. */
 const openDaySchema = z
@@ -125,6 +133,7 @@ const fields = {
   units: unitsSchema,
   language: languageSchema,
   quick_messages: quickMessagesSchema,
+  location: locationSchema,
   silent_after_s: seconds.meta({
     description: 'Seconds without a connection after which a cart is silent.',
   }),
@@ -180,8 +189,11 @@ export type SiteForScreensJson = Pick<SiteSettingsJson, 'name' | 'time_zone' | '
 
 /** Settings as replicated to the hub: the body of the entity `site`. */
 export const siteBodySchema = z.object({
-  // older gateways have no quick messages
-  settings: siteSettingsSchema.extend({ quick_messages: quickMessagesSchema.optional() }),
+  // earlier gateways send neither
+  settings: siteSettingsSchema.extend({
+    quick_messages: quickMessagesSchema.optional(),
+    location: locationSchema.default(null),
+  }),
 })
 
 const partial = <Shape extends z.ZodRawShape>(shape: Shape) =>

@@ -35,7 +35,7 @@ function toPersonJson({ acting }: Session, { users, clock }: Pick<Parts, 'users'
 
 /** Converts the caller and the current rights to JSON. */
 export function toMeJson(login: Login, parts: Parts): MeJson {
-  const { users, clock, startedAtMs, site, setUp } = parts
+  const { users, clock, startedAtMs, site } = parts
   const { userId } = login.row
   // the rights may have changed while this request ran
   const caller = login.callerNow() ?? login.caller
@@ -52,7 +52,7 @@ export function toMeJson(login: Login, parts: Parts): MeJson {
             session_id: session.row.sessionId,
             name: session.row.name,
             person: toPersonJson(session, parts),
-            ...(setUp.isOf(session) ? { is_set_up: true as const } : {}),
+            ...(session.isSetUp ? { is_set_up: true as const } : {}),
           },
     server_time: toIso(clock.nowMs()),
     started_at: toIso(startedAtMs()),

@@ -14,17 +14,17 @@ import {
   uploadQuerySchema,
 } from '#shared/wire/backups.ts'
 import { type ApiEnv, adminOnly, createApi } from '../api-env.ts'
-import type { MachineDeps, PeopleDeps } from '../deps.ts'
+import type { MachineDeps } from '../deps.ts'
 
 const BYTES = 'application/octet-stream'
 const WHO = 'For the browser that sets up the gateway, or a key of an admin, while the gateway is new.'
 
 /** `/setup`: backups that a new gateway may be restored from. */
-export function createSetUpApi({ setUp, setUpBackups }: PeopleDeps & MachineDeps): OpenAPIHono<ApiEnv> {
+export function createSetUpApi({ setUpBackups }: MachineDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   const settingUp: MiddlewareHandler<ApiEnv> = async (c, next) => {
     const { session } = c.var.user
-    if (session !== null && !setUp.isOf(session))
+    if (session !== null && !session.isSetUp)
       throw new ForbiddenError('set_up_only', 'only the browser that sets up the gateway may do this')
     setUpBackups.requireNew()
     await next()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isTypedCode, isUnfinishedCode, readCode } from './code.ts'
+import { isCodeSoFar, isTypedCode, readCode } from './code.ts'
 
 test('a code is read from the address, and other parameters are ignored', () => {
   assert.deepEqual(readCode('#pair=7K3M9QXA2BFT'), { kind: 'pair', code: '7K3M9QXA2BFT' })
@@ -17,9 +17,7 @@ test('entered text with the form of a code is accepted as a code', () => {
     assert.ok(!isTypedCode(text), text)
 })
 
-test('a code with missing or extra characters is recognised as unfinished, not taken for a key', () => {
-  for (const text of ['7K3M-9QXA-2BF', '7K3M9QXA2BFTT', '7K3M', '7K3M 9QXA 2BFT 1'])
-    assert.ok(isUnfinishedCode(text), text)
-  for (const text of ['7K3M-9QXA-2BFT', 'flt_short', 'a-key-somebody-has-chosen-for-the-first-start'])
-    assert.ok(!isUnfinishedCode(text), text)
+test('text is shown while it may be a code, and hidden once it may be a key', () => {
+  for (const text of ['', '7K3M', '7K3M-9QXA-2BF', '7K3M9QXA2BFTT']) assert.ok(isCodeSoFar(text), text)
+  for (const text of ['flt_short', 'a-key-somebody-has-chosen-for-the-first-start']) assert.ok(!isCodeSoFar(text), text)
 })

@@ -21,9 +21,9 @@ export function readCode(hash: string): SignInCode | null {
 /** Minimum length of a key that an operator chooses. */
 const KEY_LEAST = 24
 
-/** True of a code with too few or too many characters. */
-export function isUnfinishedCode(text: string): boolean {
-  return text.length < KEY_LEAST && !text.includes('_') && !isTypedCode(text)
+/** True of text that is shorter than a key and may be a code, finished or not. */
+export function isCodeSoFar(text: string): boolean {
+  return text.length < KEY_LEAST && !text.includes('_')
 }
 
 /** True if the typed text is a code in its displayed form, and not a key. */

@@ -112,6 +112,7 @@ export class Dashboard {
   readonly #screenTypes = signal(SCREEN_TYPES)
   readonly #zones = signal(0)
   readonly #code = signal<SignInCode | null>(null)
+  readonly #codeFile = signal<string | null>(null)
   readonly #isUpdateReady = signal(false)
   #files: PageFiles = []
   #connections = 0
@@ -154,6 +155,11 @@ export class Dashboard {
   /** Code in the address of the page, to sign in with. */
   get code(): ReadonlySignal<SignInCode | null> {
     return this.#code
+  }
+
+  /** File on the computer of a new gateway that holds its setup code; null once the gateway is set up. */
+  get codeFile(): ReadonlySignal<string | null> {
+    return this.#codeFile
   }
 
   /** True if the gateway serves a different version of this page. */
@@ -209,8 +215,9 @@ export class Dashboard {
 
   /** Requests the signed-in user, null if none. Throws if the gateway does not respond. */
   async whoIsIn(): Promise<MeJson | null> {
-    const { me, tls } = await this.api.call('GET /sessions/current')
+    const { me, tls, setup_code_file } = await this.api.call('GET /sessions/current')
     this.tlsMove.know(tls)
+    this.#codeFile.value = setup_code_file ?? null
     return me
   }
 

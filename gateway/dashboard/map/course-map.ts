@@ -15,7 +15,7 @@ import type { SavedView } from '#dashboard/live/kept-view.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
 import { CartLayer, type ClusterTexts } from './cart-layer.ts'
 import { CLOSEST_ZOOM, CourseView, WholePixelMap, ZOOM_MS } from './course-view.ts'
-import { firstExtent, type MapExtent } from './first-view.ts'
+import { extentAround, firstExtent, type MapExtent } from './first-view.ts'
 import { Markers, type Paces } from './markers.ts'
 import { metresPerUnit } from './mercator.ts'
 import { namesOfZones, type PlaceName } from './place-names.ts'
@@ -38,6 +38,8 @@ export interface CourseMapDeps {
   /** True to draw every parked cart separately at any zoom. */
   isUnpacked?: boolean
   insets: Insets
+  /** Position of the course in the settings. */
+  location?: () => { lat: number; long: number } | null
   /** View that the user left. */
   kept?: SavedView | null
   /** Called on a tap, with the cart or null, the place on the map's plane, and all carts that may have been meant. */
@@ -86,6 +88,8 @@ export class CourseMap {
   #isRevealing = false
   /** True once the position of the course was known and the whole course was shown. */
   readonly #isFitted = signal(false)
+  /** True while only the settings locate the course. */
+  #isOnlyLocated = false
   #buttons: Box | null = null
   #names: readonly PlaceName[] = []
 
@@ -235,14 +239,17 @@ export class CourseMap {
 
   #fit(): void {
     const baseExtent = this.#baseMap.peek()?.extent ?? null
-    const extent = firstExtent(this.#deps.zones.peek(), this.#deps.fleet.carts.values(), baseExtent)
+    const location = this.#deps.location?.() ?? null
+    const known = firstExtent(this.#deps.zones.peek(), this.#deps.fleet.carts.values(), baseExtent)
+    const extent = known ?? (location === null ? null : extentAround(location))
     if (extent === null) return
+    this.#isOnlyLocated = known === null
     if (this.#view.fit(extent, this.#map?.getSize() ?? [])) this.#isFitted.value = true
   }
 
   #takeCarts(): void {
     const isOther = this.#markers.take(this.#deps.fleet.carts, this.#filter, this.#chosen, this.#paces)
-    if (!this.#isFitted.peek()) this.#fit()
+    if (!this.#isFitted.peek() || this.#isOnlyLocated) this.#fit()
     // its screen position is known once the map has been drawn
     if (this.#isRevealing) this.#map?.render()
     if (isOther) this.#ask()

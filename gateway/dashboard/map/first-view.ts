@@ -9,6 +9,8 @@ export type MapExtent = [west: number, south: number, east: number, north: numbe
 const COURSE_MAX_M = 12_000
 /** Minimum size of the first view. */
 const COURSE_MIN_M = 250
+/** Size of the view around the position in the settings. */
+const LOCATED_M = 2_000
 /** Minimum gain in scale for a rotated map: otherwise north is up. */
 const WORTH_TURNING = 1.15
 /** Length of one degree of latitude. */
@@ -26,6 +28,12 @@ export function firstExtent(
   const ofZones = whole !== null && isOfCourse(whole) ? whole : (extents[0] ?? null)
   if (ofZones !== null) return atLeast(ofZones, COURSE_MIN_M)
   return baseExtent === null ? extentOfCarts(carts) : atLeast(baseExtent, COURSE_MIN_M)
+}
+
+/** Returns the extent around the position that the settings give. */
+export function extentAround({ lat, long }: { lat: number; long: number }): MapExtent {
+  const [x, y] = [toX(long), toY(lat)]
+  return atLeast([x, y, x, y], LOCATED_M)
 }
 
 /** Returns the extent of a zone; for a circle the square around it. */

@@ -65,6 +65,7 @@ export function LiveMap({
       words: mapTexts,
       isUnpacked,
       insets,
+      location: () => dashboard.settings.value?.location ?? null,
       kept: isKept ? dashboard.keptView : null,
       onTap: (cart, place, near) => tapped.current(cart, place, near),
     })

@@ -8,12 +8,14 @@ interface TextFieldProps {
   /** True for several lines. */
   isLong?: boolean
   isSecret?: boolean
+  /** True for digits, on the keyboard of a phone. */
+  isNumber?: boolean
   value: string
   onInput: (value: string) => void
 }
 
 /** Field for typed text in any script. */
-export function TextField({ name, hint, max, isLong, isSecret, value, onInput }: TextFieldProps) {
+export function TextField({ name, hint, max, isLong, isSecret, isNumber, value, onInput }: TextFieldProps) {
   const id = useId()
   const hintId = `${id}-hint`
   const props = {
@@ -22,6 +24,7 @@ export function TextField({ name, hint, max, isLong, isSecret, value, onInput }:
     maxLength: max,
     dir: 'auto' as const,
     autocomplete: 'off',
+    inputMode: isNumber === true ? ('numeric' as const) : undefined,
     'aria-describedby': hint === undefined ? undefined : hintId,
     onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onInput(currentTarget.value),
   }

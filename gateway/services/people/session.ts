@@ -13,6 +13,8 @@ export interface Acting {
 
 export interface Session {
   row: SessionRow
+  /** True in the browser that sets up the gateway. */
+  isSetUp: boolean
   acting: Acting | null
   /**
    * End of the admin rights that a session of an admin has because it is new; by the monotonic clock, so that a

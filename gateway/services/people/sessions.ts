@@ -17,7 +17,7 @@ import type { Session } from './session.ts'
 
 interface SessionsDeps {
   store: Pick<Store, 'read' | 'write'>
-  users: Pick<Users, 'callerOf' | 'require' | 'has'>
+  users: Pick<Users, 'callerOf' | 'require' | 'has' | 'isKeyUsed'>
   events: Events
   clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'doubt'>
   log: Log
@@ -57,11 +57,12 @@ export class Sessions implements Component {
 
   async start(): Promise<void> {
     const { store, clock } = this.#deps
+    const setUpId = store.read.setupSessionId()
     for (const row of store.read.sessions()) {
       const sinceMs = clock.nowMs() - row.createdAtMs
       // a creation time in the future comes from a wrong clock: the age is unknown
       const isNew = sinceMs >= 0 && sinceMs < ADMIN_RIGHTS_MS
-      this.#keep(row, isNew ? ADMIN_RIGHTS_MS - sinceMs : null)
+      this.#keep(row, isNew ? ADMIN_RIGHTS_MS - sinceMs : null).isSetUp = row.sessionId === setUpId
     }
     this.#checkTimer = setInterval(() => this.check(), CHECK_MS)
     this.#flushTimer = setInterval(() => void this.#flush(), FLUSH_MS)
@@ -158,7 +159,9 @@ export class Sessions implements Component {
     const nowMs = clock.monotonicMs()
     const isPinOfAdmin = isActing && person?.role === 'admin' && nowMs < acting.adminUntilMs
     const isNew = session.adminUntilMs !== null && nowMs < session.adminUntilMs
-    const hasAdminRights = isNew || isPinOfAdmin
+    // it may create the admin's key, so it is not limited either
+    const isSettingUp = session.isSetUp && !users.isKeyUsed(users.require(row.userId).keyHash)
+    const hasAdminRights = isNew || isPinOfAdmin || isSettingUp
     if (known?.tablet === tablet && known.person === person && known.hasAdminRights === hasAdminRights)
       return known.caller
     const lowered = hasAdminRights ? tablet : withoutAdminRights(tablet)
@@ -196,6 +199,7 @@ export class Sessions implements Component {
   #keep(row: SessionRow, adminMs: number | null): Session {
     const session: Session = {
       row,
+      isSetUp: false,
       acting: null,
       adminUntilMs: adminMs === null ? null : this.#deps.clock.monotonicMs() + adminMs,
       usedAtMonotonicMs: null,

@@ -7,8 +7,8 @@ import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'
 
 interface SetUpDeps {
-  store: Pick<Store, 'read' | 'write'>
-  users: Pick<Users, 'require' | 'rotateKey' | 'isKeyUsed'>
+  store: Pick<Store, 'write'>
+  users: Pick<Users, 'rotateKey'>
   sessions: Pick<Sessions, 'all' | 'callerOf' | 'end'>
 }
 
@@ -19,28 +19,21 @@ interface SetUpDeps {
 export class SetUp {
   readonly #deps: SetUpDeps
   readonly #making = new SerialQueue()
-  #sessionId: string | null | undefined
 
   constructor(deps: SetUpDeps) {
     this.#deps = deps
   }
 
-  /** True for the session that sets the gateway up. */
-  isOf({ row }: Session): boolean {
-    // read once, because only `begin` changes it
-    this.#sessionId ??= this.#deps.store.read.setupSessionId()
-    return row.sessionId === this.#sessionId
-  }
-
-  async begin({ row: { sessionId } }: Session): Promise<void> {
-    await this.#deps.store.write('keepSetupSession', { sessionId })
-    this.#sessionId = sessionId
+  async begin(session: Session): Promise<void> {
+    const { store, sessions } = this.#deps
+    await store.write('keepSetupSession', { sessionId: session.row.sessionId })
+    for (const one of sessions.all()) one.isSetUp = one === session
   }
 
   /** Ends the session that created the key, once the user has the key. */
   async endOf(userId: string): Promise<void> {
     const { sessions } = this.#deps
-    const session = sessions.all().find((one) => one.row.userId === userId && this.isOf(one))
+    const session = sessions.all().find((one) => one.row.userId === userId && one.isSetUp)
     if (session !== undefined) await sessions.end(session.row.sessionId)
   }
 
@@ -50,9 +43,7 @@ export class SetUp {
       const { users, sessions } = this.#deps
       const { userId, sessionId } = session.row
       const caller = sessions.callerOf(session)
-      const isKnownKey = users.isKeyUsed(users.require(userId).keyHash)
-      const hasRights = caller !== undefined && (isAdmin(caller) || !isKnownKey)
-      if (!this.isOf(session) || !hasRights)
+      if (!session.isSetUp || caller === undefined || !isAdmin(caller))
         throw new ForbiddenError('admin_required', 'only the browser that sets up the gateway can create its key')
       return users.rotateKey(userId, { keptSessionId: sessionId })
     })

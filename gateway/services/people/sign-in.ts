@@ -22,7 +22,6 @@ interface SignInDeps {
 /** Single-use code of a first start, and the user it signs in. */
 export interface SetupCode {
   takeSetupCode(code: string): Pairing | undefined
-  continuesSetUp(apiKey: string, name: string): boolean
 }
 
 /** Credential with which a browser signs in. */
@@ -58,11 +57,10 @@ export class SignIn {
   }
 
   #read(proof: SignInCredential, address: string): Pairing {
-    const { keyGuard, accessRequests, firstAdminKey } = this.#deps
+    const { keyGuard, accessRequests } = this.#deps
     if ('apiKey' in proof) {
       const { row } = keyGuard.admit(proof.apiKey, address)
-      const isSetUp = firstAdminKey.continuesSetUp(proof.apiKey, proof.name)
-      return { userId: row.userId, name: proof.name, isSetUp }
+      return { userId: row.userId, name: proof.name }
     }
     return keyGuard.redeem(address, () =>
       'code' in proof ? this.#readCode(proof.code) : accessRequests.take(proof.requestId, proof.secret),

@@ -16,7 +16,7 @@ const FILE_BYTES = 64 * 1_048_576
 type FileFault = CourseFaultKind | 'too_large'
 
 /** Reads the course of a file in the form that is sent. */
-async function readCourseFile(file: Blob): Promise<Course | FileFault> {
+export async function readCourseFile(file: Blob): Promise<Course | FileFault> {
   if (file.size > FILE_BYTES) return 'too_large'
   try {
     const course = readCourse(JSON.parse(await file.text()))

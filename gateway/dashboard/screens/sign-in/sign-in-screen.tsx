@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { isTypedCode, isUnfinishedCode, type SignInCode } from '#dashboard/live/code.ts'
+import { isCodeSoFar, isTypedCode, type SignInCode } from '#dashboard/live/code.ts'
 import { keepsCookies } from '#dashboard/live/page/cookies.ts'
 import { isFirstSetUp } from '#dashboard/live/set-up.ts'
 import { signInTexts } from '#dashboard/texts/sign-in.ts'
@@ -82,9 +82,10 @@ function WithCode({ given, onIn }: { given: SignInCode; onIn: (me: MeJson) => vo
   )
 }
 
-/** Form for a key or a typed code; otherwise the tablet requests access. */
+/** Form for a key or a typed code; on a gateway with an admin the tablet may request access instead. */
 function WithKey({ onIn }: { onIn: (me: MeJson) => void }) {
-  const { api, line } = useDashboard()
+  const { api, line, codeFile } = useDashboard()
+  const file = codeFile.value
   const texts = signInTexts()
   const [key, setKey] = useState('')
   const { send, fault, setFault, isSending } = useSending()
@@ -92,19 +93,20 @@ function WithKey({ onIn }: { onIn: (me: MeJson) => void }) {
     event.preventDefault()
     const typed = key.trim()
     if (typed === '') return
-    if (isUnfinishedCode(typed)) return setFault(texts.codeLength)
+    if (isCodeSoFar(typed) && !isTypedCode(typed)) return setFault(texts.codeLength)
     await send(async () =>
       onIn(await api.call('POST /sessions', { body: isTypedCode(typed) ? { code: typed } : { api_key: typed } })),
     )
   }
   return (
-    <SignInPage title={texts.title}>
+    <SignInPage title={file === null ? texts.title : texts.firstStart}>
       {line.state.value.kind === 'ended' && <p role="status">{texts.ended}</p>}
       <form class="panel" onSubmit={(event) => void signIn(event)}>
         <label class="field">
-          {texts.key}
+          {file === null ? texts.key : texts.setupCode}
           <input
-            type="password"
+            // a code works once: its user may see it
+            type={(isCodeSoFar(key) ? 'text' : 'password') as 'text'}
             autocomplete="off"
             autocapitalize="off"
             spellcheck={false}
@@ -115,14 +117,14 @@ function WithKey({ onIn }: { onIn: (me: MeJson) => void }) {
           />
         </label>
         <p id="or-code" class="small">
-          {texts.orCode}
+          {file === null ? texts.orCode : texts.codeIn(file)}
         </p>
         <Fault text={fault} />
         <button type="submit" class="button main" disabled={isSending}>
           {texts.signIn}
         </button>
       </form>
-      <AskForAccess onIn={onIn} />
+      {file === null && <AskForAccess onIn={onIn} />}
     </SignInPage>
   )
 }

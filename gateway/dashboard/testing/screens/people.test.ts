@@ -62,55 +62,6 @@ stage.eachSetup('a user signs in by PIN, after a wrong one, and chooses German',
   await audit()
 })
 
-stage.test('the first start sets up course, time zone and a personal key', async ({ context }) => {
-  const dashboardDir = await buildApp()
-  const gateway = await startGateway({ CARTBARN_ADMIN_API_KEY: '' }, { dashboardDir })
-  const browser = context.browser()
-  assert.ok(browser)
-  const tablet = await openContext(browser, { timeZone: 'Europe/Berlin' })
-  try {
-    const page = await tablet.newPage()
-    const faults = await PageFaults.watch(page, gateway.http)
-    const file = readFileSync(join(gateway.config.dataDir, 'admin-key.txt'), 'utf8')
-    const [, code = ''] = /setup code: (\S+)/.exec(file) ?? []
-    const devTools = await tablet.newCDPSession(page)
-    await devTools.send('Emulation.setDocumentCookieDisabled', { disabled: true })
-    await page.goto(`${gateway.http}/app/#setup=${code}`)
-    await page.getByText('Sign-in needs cookies, which this browser blocks').waitFor()
-    await devTools.send('Emulation.setDocumentCookieDisabled', { disabled: false })
-    await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByRole('textbox', { name: 'Course name' }).fill('Pebble Creek')
-    assert.ok(!page.url().includes(code), 'the code has left the address')
-    assert.equal(await page.getByLabel('Time zone').inputValue(), 'Europe/Berlin')
-    await page.getByRole('button', { name: 'Start' }).click()
-    await page.getByRole('button', { name: 'I have saved it' }).waitFor()
-    const before = await page.locator('output').innerText()
-    // reloaded before the key was saved
-    await page.reload()
-    await page.getByText('This key is new').waitFor()
-    const key = await page.locator('output').innerText()
-    assert.notEqual(key, before)
-    const saving = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Save to file' }).click()
-    assert.match(readFileSync(await (await saving).path(), 'utf8'), new RegExp(`^${key}$`, 'm'))
-    await page.getByRole('button', { name: 'Copy' }).click()
-    await page.getByText('Copied.').waitFor()
-    await page.getByText('QR code').click()
-    await page.getByRole('img', { name: 'QR' }).waitFor()
-    await page.getByLabel('Your PIN').fill(PIN)
-    await page.getByRole('button', { name: 'I have saved it' }).click()
-    await page.getByRole('link', { name: 'Map' }).waitFor()
-    const people = await gateway.request('GET', '/people', { key })
-    assert.deepEqual([people.body.length, people.body[0]?.role], [1, 'admin'])
-    const { body } = await gateway.request('GET', '/me', { key })
-    assert.deepEqual([body.role, body.site.name, body.site.time_zone], ['admin', 'Pebble Creek', 'Europe/Berlin'])
-    await faults.assertNone()
-  } finally {
-    await tablet.close()
-    await gateway.stop()
-  }
-})
-
 stage.test('a tablet without a key requests access, and an admin approves it on another screen', async (scene) => {
   const { page, open, faults, audit } = scene
   // it polls for the approval

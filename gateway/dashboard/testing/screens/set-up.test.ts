@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BrowserContext, Page } from 'playwright-core'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { buildApp } from '../app-build.ts'
+import { assertAccessible } from '../audit.ts'
+import { openContext } from '../chromium.ts'
+import { answered, PageFaults } from '../page-faults.ts'
+import type { Scene } from '../scene.ts'
+import { createStage } from '../stage.ts'
+
+const stage = createStage()
+const PIN = '4711'
+
+interface FirstStart {
+  gateway: TestGateway
+  tablet: BrowserContext
+  page: Page
+  faults: PageFaults
+  code: string
+}
+
+/** Starts a new gateway, and a tablet of this setup that has not opened it yet. */
+async function firstStart({ context, setup }: Scene, act: (start: FirstStart) => Promise<void>): Promise<void> {
+  const dashboardDir = await buildApp()
+  const gateway = await startGateway({ CARTBARN_ADMIN_API_KEY: '' }, { dashboardDir })
+  const browser = context.browser()
+  assert.ok(browser)
+  const tablet = await openContext(browser, { ...setup, timeZone: 'Europe/Berlin' })
+  try {
+    const page = await tablet.newPage()
+    const faults = await PageFaults.watch(page, gateway.http)
+    const file = readFileSync(join(gateway.config.dataDir, 'admin-key.txt'), 'utf8')
+    const [, code = ''] = /setup code: (\S+)/.exec(file) ?? []
+    await act({ gateway, tablet, page, faults, code })
+    await faults.assertNone()
+  } finally {
+    await tablet.close()
+    await gateway.stop()
+  }
+}
+
+const click = (page: Page, name: string) => page.getByRole('button', { name }).click()
+
+stage.eachSetup('the first start sets up the course, a PIN, the position and a personal key', (scene) =>
+  firstStart(scene, async ({ gateway, tablet, page, faults, code }) => {
+    faults.forgive(answered(401))
+    await page.goto(`${gateway.http}/app/`)
+    // without a code nobody could approve a request
+    await page.getByText(`The code is in ${join(gateway.config.dataDir, 'admin-key.txt')}`).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Request access' }).count(), 0)
+    const typed = page.getByLabel('Setup code')
+    await typed.fill(code.slice(0, -1))
+    assert.equal(await typed.getAttribute('type'), 'text')
+    await click(page, 'Sign in')
+    await page.getByText('A code has 12 characters.').waitFor()
+    await assertAccessible(page)
+    await typed.fill(code)
+    await click(page, 'Sign in')
+
+    await page.getByRole('textbox', { name: 'Course name' }).fill('Pebble Creek')
+    assert.equal(await page.getByLabel('Country').locator('option:checked').innerText(), 'Germany')
+    const timeZone = page.getByLabel('Time zone')
+    assert.equal(await timeZone.inputValue(), 'Europe/Berlin')
+    await page.getByLabel('Country').selectOption('United States')
+    assert.equal(await timeZone.inputValue(), '')
+    assert.equal(await page.getByLabel('Units').inputValue(), 'imperial')
+    await timeZone.fill('Pebble Beach')
+    await click(page, 'Next')
+    await page.getByText('No time zone has this city.').waitFor()
+    await assertAccessible(page)
+    await timeZone.fill('los angeles')
+    await click(page, 'Next')
+
+    await page.getByText('Step 2 of 4').waitFor()
+    await page.reload()
+    await click(page, 'Back')
+    assert.equal(await page.getByRole('textbox', { name: 'Course name' }).inputValue(), 'Pebble Creek')
+    await click(page, 'Next')
+    await page.getByLabel('Your PIN').fill('47')
+    await click(page, 'Next')
+    await page.getByText('A PIN has 4 to 6 digits.').waitFor()
+    await assertAccessible(page)
+    await page.getByLabel('Your PIN').fill(PIN)
+    await click(page, 'Next')
+
+    await page.getByText('Step 3 of 4').waitFor()
+    await page.reload()
+    await page.getByLabel('Or enter coordinates').fill('Monterey')
+    await click(page, 'Next')
+    await page.getByText('Not valid coordinates.').waitFor()
+    await assertAccessible(page)
+    await page.getByLabel('Or enter coordinates').fill('36.5682, -121.9487')
+    await click(page, 'Next')
+
+    const key = page.locator('output')
+    const before = await key.innerText()
+    // reloaded before the key was saved
+    await page.reload()
+    await page.getByText('This key is new').waitFor()
+    assert.notEqual(await key.innerText(), before)
+    const saving = page.waitForEvent('download')
+    await click(page, 'Save to file')
+    const apiKey = await key.innerText()
+    assert.match(readFileSync(await (await saving).path(), 'utf8'), new RegExp(`^${apiKey}$`, 'm'))
+    await click(page, 'Copy')
+    await page.getByText('Copied.').waitFor()
+    await page.getByText('QR code').click()
+    await page.getByRole('img', { name: 'QR' }).waitFor()
+    await assertAccessible(page)
+    await click(page, 'I have saved it')
+    await page.getByRole('link', { name: 'Map' }).waitFor()
+
+    const { body: people } = await gateway.request('GET', '/people', { key: apiKey })
+    assert.deepEqual([people.length, people[0]?.role], [1, 'admin'])
+    const { body: site } = await gateway.request('GET', '/site', { key: apiKey })
+    assert.deepEqual(
+      [site.name, site.time_zone, site.units, site.location],
+      ['Pebble Creek', 'America/Los_Angeles', 'imperial', { lat: 36.5682, long: -121.9487 }],
+    )
+    assert.equal((await tablet.request.get(`${gateway.http}/sessions/current`)).ok(), true)
+    // the map opens at the position
+    await page.goto(`${gateway.http}/app/#/more/barn`)
+    await page.getByRole('button', { name: 'Place barn here' }).click()
+    await page.getByLabel('Radius').waitFor()
+  }),
+)
+
+stage.test('a browser without cookies says so before it uses the code', (scene) =>
+  firstStart(scene, async ({ gateway, tablet, page, code }) => {
+    const devTools = await tablet.newCDPSession(page)
+    await devTools.send('Emulation.setDocumentCookieDisabled', { disabled: true })
+    await page.goto(`${gateway.http}/app/#setup=${code}`)
+    await page.getByText('Sign-in needs cookies, which this browser blocks').waitFor()
+    await devTools.send('Emulation.setDocumentCookieDisabled', { disabled: false })
+    await click(page, 'Try again')
+    await page.getByRole('textbox', { name: 'Course name' }).waitFor()
+    assert.ok(!page.url().includes(code), 'the code has left the address')
+  }),
+)
+
+stage.test('a set-up that a sign-in with the key has ended says so', (scene) =>
+  firstStart(scene, async ({ gateway, page, faults, code }) => {
+    faults.forgive(answered(401))
+    await page.goto(`${gateway.http}/app/#setup=${code}`)
+    await page.getByRole('textbox', { name: 'Course name' }).fill('Pebble Creek')
+    const [key] = readFileSync(join(gateway.config.dataDir, 'admin-key.txt'), 'utf8').split('\n')
+    await gateway.request('POST', '/sessions', { key: null, body: { api_key: key } })
+    await click(page, 'Next')
+    await page.getByText('Another sign-in has ended this setup.').waitFor()
+    await click(page, 'Sign in another way')
+    await page.getByLabel('Key').waitFor()
+  }),
+)
