@@ -1,3 +1,4 @@
+import type { Restores } from '#services/restores.ts'
 import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { OnUpgrade } from '#store/upgrade/upgrade.ts'
@@ -10,22 +11,31 @@ interface EarlyListenerDeps {
     start(onUpgrade: OnUpgrade): Promise<void>
     recordMqttOpened(): Promise<void>
   }
+  restores: Pick<Restores, 'isActive' | 'perform'>
   log: Log
   onProgress: OnUpgrade | undefined
 }
 
-/** Opens the HTTP listener at its stage of the start, or as soon as the database needs an upgrade, to show progress. */
+/**
+ * Opens the HTTP listener at its stage of the start, or as soon as a backup is restored or the database needs an
+ * upgrade, to show progress.
+ */
 export class EarlyListener implements Component {
-  /** Store, whose start detects a necessary upgrade. */
+  /** Store, whose start detects a necessary upgrade; a requested restore precedes it. */
   readonly withStore: Component
   readonly #deps: EarlyListenerDeps
   #opened: Promise<void> | undefined
 
   constructor(deps: EarlyListenerDeps) {
     this.#deps = deps
-    const { opening, store, log, onProgress } = deps
+    const { opening, store, restores, log, onProgress } = deps
     this.withStore = {
       start: async () => {
+        if (restores.isActive) {
+          // a tablet watches the restore here
+          await this.#open()
+          await restores.perform()
+        }
         await store.start(async (progress) => {
           opening.setProgress(progress)
           log.info(progress, 'upgrading the database')

@@ -5,6 +5,7 @@ import type { DiskProbe } from '#domain/written-disk.ts'
 import { Realtime } from '#realtime/realtime.ts'
 import { MqttAccess } from '#services/mqtt-access.ts'
 import type { IntentInbox } from '#services/replication/intent-inbox.ts'
+import { Restores } from '#services/restores.ts'
 import type { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { type Component, startAll, stopAll } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
@@ -13,6 +14,7 @@ import { type Config, describeSettings } from './config.ts'
 import { reachableUrls } from './default-route.ts'
 import { createHttp } from './http.ts'
 import { createMetrics } from './metrics.ts'
+import { RestorableGateway } from './restorable-gateway.ts'
 import { createServices, type GatewayServices, type Overrides } from './services.ts'
 import { wireEvents } from './wiring.ts'
 
@@ -44,9 +46,15 @@ export interface Addresses {
   mqtts?: string
 }
 
-/** Builds a gateway: its services, HTTP, and the order of start. `wiring.ts` connects events. */
+/** Creates a gateway that restarts itself to restore a backup. */
 export function createGateway(config: Config, log: Log, overrides: Overrides = {}): Gateway {
-  const parts = createServices(config, log, overrides, () => http.url)
+  const restores = new Restores()
+  return new RestorableGateway(() => buildGateway(config, log, overrides, restores), restores, log)
+}
+
+/** Builds a gateway: its services, HTTP, and the order of start. `wiring.ts` connects events. */
+function buildGateway(config: Config, log: Log, overrides: Overrides, restores: Restores): Gateway {
+  const parts = createServices(config, log, { ...overrides, restores }, () => http.url)
   const { store, broker, mqtt, tls, firstAdminKey } = parts
   const access = new MqttAccess(parts)
   const realtime = new Realtime({ ...parts, toDeviceJson })

@@ -1,5 +1,6 @@
 import type { createApp } from '#api/app.ts'
 import type { ClockConfirmation } from '#services/clock/confirmation.ts'
+import type { Restores } from '#services/restores.ts'
 import { HttpListener } from '#shared/http/listener.ts'
 import { withPortFaults } from '#shared/http/port-fault.ts'
 import type { Clock } from '#shared/time.ts'
@@ -24,12 +25,13 @@ interface HttpDeps extends UpgradeDeps {
   clock: Clock
   clockConfirmation: Pick<ClockConfirmation, 'state'>
   onUpgrade: OnUpgrade | undefined
+  restores: Restores
 }
 
 /** Builds the HTTP listener, and the component that opens it early while the database is upgraded. */
 export function createHttp(deps: HttpDeps) {
-  const { app, config, budgets, addresses, store, clock, clockConfirmation, log } = deps
-  const opening = new StartupPage({ nowMs: () => clock.nowMs(), clockState: () => clockConfirmation.state })
+  const { app, config, budgets, addresses, store, clock, clockConfirmation, restores, log } = deps
+  const opening = new StartupPage({ restores, nowMs: () => clock.nowMs(), clockState: () => clockConfirmation.state })
   const upgradeToWebSocket = createUpgradeHandler(deps)
   const http = new HttpListener(
     {
@@ -50,6 +52,7 @@ export function createHttp(deps: HttpDeps) {
     door: withPortFaults(http, 'CARTBARN_HTTP_PORT', 'CARTBARN_HOST'),
     opening,
     store,
+    restores,
     log,
     onProgress: deps.onUpgrade,
   })

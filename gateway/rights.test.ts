@@ -18,6 +18,8 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'GET /setup/places': 'admin',
   'PUT /setup/upload': 'admin',
   'POST /setup/backups': 'admin',
+  'POST /setup/restore': 'admin',
+  'GET /setup/restore/{restore_id}': 'none',
   'GET /metrics': 'admin',
   'POST /clock/confirm': 'admin',
   'POST /machine/confirm': 'admin',

@@ -26,6 +26,7 @@ import { createPeople } from '#services/people/people.ts'
 import { Presence } from '#services/presence.ts'
 import { Recall } from '#services/recall/recall.ts'
 import { Reports } from '#services/reports.ts'
+import type { Restores } from '#services/restores.ts'
 import { Erasures } from '#services/retention/erasures.ts'
 import { EventGrowth } from '#services/retention/event-growth.ts'
 import { Rounds } from '#services/rounds/rounds.ts'
@@ -69,8 +70,13 @@ export interface Overrides extends ClockOverrides {
 export type GatewayServices = ReturnType<typeof createServices>
 
 /** Builds the store, the broker and the services between them. `listeningUrl` is called once HTTP listens. */
-export function createServices(config: Config, log: Log, overrides: Overrides, listeningUrl: () => string) {
-  const { hasFastLane = true, tickMs, machineRoot } = overrides
+export function createServices(
+  config: Config,
+  log: Log,
+  overrides: Overrides & { restores: Restores },
+  listeningUrl: () => string,
+) {
+  const { hasFastLane = true, tickMs, machineRoot, restores } = overrides
   const clocks = createClock(overrides)
   const { clock } = clocks
   const events = new Events(log)
@@ -123,7 +129,7 @@ export function createServices(config: Config, log: Log, overrides: Overrides, l
   const visibleCarts = new VisibleCarts(carts, { autoLockAtMs, openAlertIdsOf })
   const { dataDir, backup: settings } = config
   const backups = new Backups({ ...base, ...clockTrust, machine, dataDir, settings })
-  const setUpBackups = new SetUpBackups({ ...base, dataDir, stickRoots: overrides.stickRoots })
+  const setUpBackups = new SetUpBackups({ ...base, restores, stickRoots: overrides.stickRoots })
   const tls = createTls(config, base)
   const alerts = new Alerts({
     ...base,
@@ -171,6 +177,7 @@ export function createServices(config: Config, log: Log, overrides: Overrides, l
     zoneSwitches,
     rounds,
     backups,
+    restores,
     setUpBackups,
     alerts,
     eventGrowth,

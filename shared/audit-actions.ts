@@ -6,6 +6,8 @@ export const AUDIT_ACTIONS = [
   'alert.acknowledged',
   'alert.closed',
   'alert.opened',
+  'backup.not_restored',
+  'backup.restored',
   'backup.started',
   'cart.updated',
   'clock.confirmed',

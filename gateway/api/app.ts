@@ -38,7 +38,7 @@ import { createLockEventsApi } from './lock-events.ts'
 import { createBackupsApi } from './machine/backups.ts'
 import { createClockApi } from './machine/clock.ts'
 import { createMachineApi } from './machine/machine.ts'
-import { createSetUpApi } from './machine/set-up.ts'
+import { createRestoreStateApi, createSetUpApi } from './machine/set-up.ts'
 import { createTlsApi } from './machine/tls.ts'
 import { createMeApi } from './me.ts'
 import { createMqttApi } from './mqtt.ts'
@@ -111,6 +111,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createDashboardApi(deps))
   app.route('/', createHelpApi())
   app.route('/', createTrustApi(deps))
+  app.route('/', createRestoreStateApi(deps))
   app.use(door)
   app.use(async (c, next) => {
     if (isPlain(c)) plainHttp?.noteLogin(c.var.user, c.var.address)

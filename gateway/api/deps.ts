@@ -27,6 +27,7 @@ import type { KeyGuard } from '#services/people/key-guard.ts'
 import type { OpenResponses } from '#services/people/open-responses.ts'
 import type { PairingCodes } from '#services/people/pairing-codes.ts'
 import type { Persons } from '#services/people/persons.ts'
+import type { Restores } from '#services/restores.ts'
 import type { Sessions } from '#services/people/sessions.ts'
 import type { SetUp } from '#services/people/set-up.ts'
 import type { SignIn } from '#services/people/sign-in.ts'
@@ -138,7 +139,8 @@ export interface MachineDeps {
   damage: Pick<BlockDamage, 'summary'>
   databaseCheck: Pick<DatabaseCheck, 'last'>
   backups: Pick<Backups, 'status' | 'nextMs' | 'begin'>
-  setUpBackups: Pick<SetUpBackups, 'requireNew' | 'sticks' | 'uploadBytes' | 'append' | 'list'>
+  setUpBackups: Pick<SetUpBackups, 'requireNew' | 'sticks' | 'uploadBytes' | 'append' | 'list' | 'restore'>
+  restores: Pick<Restores, 'state'>
   diskGuard: Pick<DiskGuard, 'use' | 'detail'>
   clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'systemMs' | 'confirmedMs' | 'isTrusted' | 'doubt'>
   clockConfirmation: Pick<ClockConfirmation, 'confirm' | 'state'>

@@ -1,18 +1,20 @@
-// Backup thread: makes one backup or lists those of a target, posts its result and ends.
+// Backup thread: makes one backup, lists those of a target or restores one, posts its result and ends.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import type { BackupAnswer, BackupRequest } from '#services/backups.ts'
+import type { RestoreAnswer, RestoreRequest } from '#services/restores.ts'
 import type { ListAnswer, ListRequest } from '#services/set-up-backups.ts'
 import { describeError } from '#shared/errors.ts'
 import { lowerThreadPriority } from '#shared/thread.ts'
 import { backupPlaceOf } from './backup-places.ts'
 import { backUp } from './backups.ts'
 import { findBackups } from './found-backups.ts'
+import { performRestore } from './restore-request.ts'
 
 /** Lowest priority of a thread. */
 const LOWEST = 19
 
-function post(answer: BackupAnswer | ListAnswer): void {
+function post(answer: BackupAnswer | ListAnswer | RestoreAnswer): void {
   parentPort?.postMessage(answer)
 }
 
@@ -40,6 +42,15 @@ async function list({ target, s3, passphrase }: ListRequest): Promise<ListAnswer
   }
 }
 
+async function restore(request: RestoreRequest): Promise<RestoreAnswer> {
+  try {
+    const result = await performRestore(request, (done, of) => post({ kind: 'progress', done, of }))
+    return { kind: 'restored', result }
+  } catch (error) {
+    return { kind: 'failed', reason: describeError(error) }
+  }
+}
+
 // set by the service that started the thread
-const request = workerData as BackupRequest | ListRequest
-void ('keep' in request ? answer(request) : list(request)).then(post)
+const request = workerData as BackupRequest | ListRequest | RestoreRequest
+void ('keep' in request ? answer(request) : 'restores' in request ? restore(request) : list(request)).then(post)

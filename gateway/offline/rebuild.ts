@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Backoff } from '#agent/backoff.ts'
 import type { RequestResult } from '#agent/request-result.ts'
-import { Upstream } from '#agent/upstream.ts'
+import { Upstream, type UpstreamOptions } from '#agent/upstream.ts'
 import type { Config } from '#gateway/config.ts'
 import { DAY_MS } from '#shared/time.ts'
 import { REBUILT_REASON, type RebuildOffer } from '#shared/wire/replication/rebuild.ts'
@@ -24,12 +24,12 @@ import { openForSetup } from '#store/writer/open.ts'
 import { StoppedFolder } from './stopped-folder.ts'
 
 /** File with the new passwords and keys, kept until an admin has handed them out. */
-const CREDENTIALS = 'new-credentials.csv'
+export const CREDENTIALS = 'new-credentials.csv'
 /** Folder for a copy of the database that secrets are taken from: the copy may need migrations. */
 const WORK = 'rebuild-unfinished'
 
 export interface RebuildOptions {
-  config: Config
+  config: Pick<Config, 'dataDir' | 'retentionDays'> & { upstream: (UpstreamOptions & { siteId: string }) | undefined }
   /** Path of an earlier database whose passwords and keys stay valid; undefined creates new ones. */
   secretsFrom: string | undefined
   /** Longest outage of the hub that a rebuild waits for, in s. */
@@ -127,7 +127,7 @@ async function rebuild(
 }
 
 /** Start of the records to fetch, in ms: retention would delete older ones immediately. */
-function sinceMsOf({ retentionDays }: Config, nowMs: number): number {
+function sinceMsOf({ retentionDays }: Pick<Config, 'retentionDays'>, nowMs: number): number {
   return retentionDays === 0 ? 0 : Math.max(0, nowMs - retentionDays * DAY_MS)
 }
 

@@ -15,7 +15,7 @@ import { changesSinceBackup } from '#store/replace/changes-since-backup.ts'
 import { fillDatabase } from '#store/replace/fill-database.ts'
 import { NewDatabase } from '#store/replace/new-database.ts'
 import { linkOld, openOld } from '#store/replace/old-database.ts'
-import { keptFolder, replaceDatabase } from '#store/replace/replace-database.ts'
+import { keptFolder, RESTORE_WORK, replaceDatabase } from '#store/replace/replace-database.ts'
 import { prepareDataFolder } from '#store/store.ts'
 import { forgetMachine } from '#store/tables/machine.ts'
 import { type AuthorityRestored, restoreAuthority } from './backup-authority.ts'
@@ -46,8 +46,6 @@ export interface Restored {
   readonly authority: AuthorityRestored
 }
 
-/** Work folder of a restore; one left by an earlier restore is of no use. */
-const WORK = 'restore-unfinished'
 /** Allowance for indexes and partly filled pages. */
 const SPACE_RATIO = 1.4
 
@@ -60,7 +58,7 @@ const SPACE_RATIO = 1.4
 export async function restoreBackup(order: Restore): Promise<Restored> {
   const { dataDir, from } = order
   prepareDataFolder(dataDir)
-  const folder = new StoppedFolder(dataDir, WORK)
+  const folder = new StoppedFolder(dataDir, RESTORE_WORK)
   try {
     folder.take()
     await from.open()

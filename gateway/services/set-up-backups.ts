@@ -1,13 +1,20 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { ConflictError, describeError, InvalidRequestError } from '#shared/errors.ts'
 import type { Component } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
 import { startThread } from '#shared/thread.ts'
 import { type Clock, DAY_MS, MINUTE_MS } from '#shared/time.ts'
-import type { BackupSource, FoundBackup } from '#shared/wire/backups.ts'
+import type { z } from 'zod'
+import type { BackupSource, FoundBackup, newRestoreSchema } from '#shared/wire/backups.ts'
 import { type S3Settings, s3AddressOf, s3EndpointFault } from '#store/backups/s3/s3-address.ts'
 import { backupsOnSticks } from '#store/backups/sticks.ts'
 import { UploadedBackup } from '#store/backups/uploaded-backup.ts'
+import { FETCHED_WORK, RESTORE_WORK } from '#store/replace/replace-database.ts'
+import type { Store } from '#store/store.ts'
 import type { Fleet } from './fleet.ts'
+import type { Restores } from './restores.ts'
 import type { Users } from './users.ts'
 
 /** Input of the backup thread when it lists the backups of a target. */
@@ -20,7 +27,14 @@ export interface ListRequest {
 export type ListAnswer = { kind: 'listed'; backups: FoundBackup[] } | { kind: 'failed'; reason: string }
 
 interface Deps {
-  dataDir: string
+  config: {
+    dataDir: string
+    retentionDays: number
+    upstream: { isInsecureAllowed: boolean } | undefined
+  }
+  store: Pick<Store, 'write'>
+  restores: Pick<Restores, 'begin' | 'requireIdle' | 'settle'>
+  log: Log
   fleet: Pick<Fleet, 'size'>
   users: Pick<Users, 'all'>
   clock: Clock
@@ -41,12 +55,24 @@ export class SetUpBackups implements Component {
 
   constructor(deps: Deps) {
     this.#deps = deps
-    this.#upload = new UploadedBackup(deps.dataDir)
+    this.#upload = new UploadedBackup(deps.config.dataDir)
   }
 
-  /** Deletes an upload that an earlier run left. */
+  /** Ends a restore, and deletes what earlier runs left; what a failed restore needs again stays. */
   async start(): Promise<void> {
-    this.#upload.delete()
+    const { config, restores, store, log } = this.#deps
+    const { request, outcome } = restores.settle() ?? {}
+    rmSync(join(config.dataDir, RESTORE_WORK), { recursive: true, force: true })
+    if (outcome?.kind === 'failed') log.error({ from: request?.restores, reason: outcome.reason }, 'restore failed')
+    else {
+      this.#upload.delete()
+      rmSync(join(config.dataDir, FETCHED_WORK), { recursive: true, force: true })
+    }
+    if (request === undefined || outcome === undefined) return
+    const after = outcome.kind === 'failed' ? { reason: outcome.reason } : { at: outcome.result.at }
+    const action = outcome.kind === 'failed' ? 'backup.not_restored' : 'backup.restored'
+    // a full disk must not keep the gateway from serving
+    await store.write('recordAuditOnly', { action, target: request.restores, after }).catch(() => undefined)
   }
 
   async stop(): Promise<void> {
@@ -64,7 +90,7 @@ export class SetUpBackups implements Component {
   }
 
   sticks(): string[] {
-    return backupsOnSticks(this.#deps.dataDir, this.#deps.stickRoots)
+    return backupsOnSticks(this.#deps.config.dataDir, this.#deps.stickRoots)
   }
 
   get uploadBytes(): number {
@@ -92,6 +118,27 @@ export class SetUpBackups implements Component {
     } finally {
       this.#isListing = false
     }
+  }
+
+  /** Requests a restore, for which the gateway restarts; returns its id. Throws `backup_unreadable`, `restoring`. */
+  async restore({ from, number, passphrase }: z.infer<typeof newRestoreSchema>): Promise<string> {
+    const { config, restores, clock } = this.#deps
+    const { dataDir, retentionDays, upstream } = config
+    restores.requireIdle()
+    const request = { restores: from.kind, dataDir, atMs: clock.nowMs() }
+    if (from.kind === 'head_office') {
+      const { url, key } = from
+      const siteId = key.split('_')[1] ?? ''
+      const isInsecureAllowed = upstream?.isInsecureAllowed === true
+      return restores.begin({ ...request, from: { upstream: { url, key, siteId, isInsecureAllowed }, retentionDays } })
+    }
+    // the gateway must not restart for a wrong passphrase
+    const found = await this.list(from, passphrase)
+    const chosen = number === undefined ? found[0] : found.find((one) => one.number === number)
+    if (chosen === undefined) throw new ConflictError('backup_unreadable', 'there is no such backup')
+    if (chosen.is_newer)
+      throw new ConflictError('backup_unreadable', `${chosen.program} made the backup: install that version first`)
+    return restores.begin({ ...request, from: { ...this.#targetOf(from), passphrase, number: chosen.number } })
   }
 
   #targetOf(source: BackupSource): Pick<ListRequest, 'target' | 's3'> {

@@ -139,36 +139,93 @@ export const startedBackupSchema = z
 /** Maximum of one piece of an upload. */
 export const MOST_PIECE_BYTES = 8 * 1_048_576
 
-const sourceSchema = z
-  .discriminatedUnion('kind', [
-    z.strictObject({
-      kind: z.literal('stick'),
-      path: z.string().max(1_000).meta({ description: 'Path from GET /setup/places.' }),
-    }),
-    z.strictObject({ kind: z.literal('upload') }),
-    z.strictObject({
-      kind: z.literal('bucket'),
-      endpoint: z.string().max(500).meta({ description: 'Address of a store that speaks S3, without the bucket.' }),
-      region: z.string().max(100).default('us-east-1').meta({ description: 'Region of the bucket.' }),
-      bucket: z.string().max(100).meta({ description: 'Name of the bucket.' }),
-      prefix: z
-        .string()
-        .max(500)
-        .default('')
-        .meta({ description: 'Folder in the bucket; empty for the whole bucket.' }),
-      key_id: z.string().min(1).max(200).meta({ description: 'Id of the key of the store.' }),
-      secret: z.string().min(1).max(500).meta({ description: 'Secret of that key; used for this request only.' }),
-    }),
-  ])
-  .meta({ id: 'BackupSource' })
+const backupSources = [
+  z.strictObject({
+    kind: z.literal('stick'),
+    path: z.string().max(1_000).meta({ description: 'Path from GET /setup/places.' }),
+  }),
+  z.strictObject({ kind: z.literal('upload') }),
+  z.strictObject({
+    kind: z.literal('bucket'),
+    endpoint: z.string().max(500).meta({ description: 'Address of a store that speaks S3, without the bucket.' }),
+    region: z.string().max(100).default('us-east-1').meta({ description: 'Region of the bucket.' }),
+    bucket: z.string().max(100).meta({ description: 'Name of the bucket.' }),
+    prefix: z.string().max(500).default('').meta({ description: 'Folder in the bucket; empty for the whole bucket.' }),
+    key_id: z.string().min(1).max(200).meta({ description: 'Id of the key of the store.' }),
+    secret: z.string().min(1).max(500).meta({ description: 'Secret of that key; used for this request only.' }),
+  }),
+] as const
+
+const sourceSchema = z.discriminatedUnion('kind', backupSources).meta({ id: 'BackupSource' })
 export type BackupSource = z.infer<typeof sourceSchema>
+
+const passphraseSchema = z.string().min(1).max(1_000).optional().meta({ description: 'Passphrase of encrypted backups.' })
 
 export const listedBackupsQuerySchema = z
   .strictObject({
     from: sourceSchema,
-    passphrase: z.string().min(1).max(1_000).optional().meta({ description: 'Passphrase of encrypted backups.' }),
+    passphrase: passphraseSchema,
   })
   .meta({ id: 'SetUpBackupsQuery' })
+
+const restoreSourceSchema = z
+  .discriminatedUnion('kind', [
+    ...backupSources,
+    z.strictObject({
+      kind: z.literal('head_office'),
+      url: z.string().max(500).regex(/^https?:\/\//, 'must be an https:// address').meta({ description: 'Address of the hub.', example: 'https://hub.example.com' }),
+      key: z
+        .string()
+        .regex(/^cbs_[a-z0-9-]{1,32}_[A-Za-z0-9_-]{43}$/, 'must be a site key of the hub')
+        .meta({ description: 'Key of the site at the hub; used for this request only.' }),
+    }),
+  ])
+  .meta({ id: 'RestoreSource' })
+export type RestoreSource = z.infer<typeof restoreSourceSchema>
+export type RestoreSourceInput = z.input<typeof restoreSourceSchema>
+
+export const newRestoreSchema = z
+  .strictObject({
+    from: restoreSourceSchema,
+    number: z.number().int().min(1).optional().meta({ description: 'Number of the backup; default: the newest.' }),
+    passphrase: passphraseSchema,
+  })
+  .meta({ id: 'NewRestore' })
+
+export const startedRestoreSchema = z
+  .object({
+    restore_id: z.string().meta({ description: 'Id for GET /setup/restore/{restore_id}, and its only credential.' }),
+  })
+  .meta({ id: 'StartedRestore' })
+
+const restoreResultSchema = z.object({
+  at: isoSchema.meta({ description: 'Time of the backup; for a head office the last contact with the old gateway.' }),
+  rows: z.number().int().meta({ description: 'Number of restored rows.' }),
+  lacks: z.array(z.string()).meta({ description: 'Readable list of what the gateway needs in addition.' }),
+  left_out: z.array(z.string()).meta({ description: 'Tables of the backup that this program does not know.' }),
+  authority: z.enum(['restored', 'kept', 'missing']).meta({
+    description: 'TLS authority: restored from the backup, kept because the gateway has one, or in neither.',
+  }),
+  kept_in: z.string().nullable().meta({ description: 'Folder with the replaced database; null if there was none.' }),
+  credentials: z
+    .object({ path: z.string(), devices: z.number().int(), users: z.number().int() })
+    .nullable()
+    .meta({ description: 'File with new passwords of devices and keys of users, which a head office does not have.' }),
+})
+export type RestoreResult = z.infer<typeof restoreResultSchema>
+
+export const restoreStateSchema = z
+  .object({
+    state: z.enum(['restoring', 'done', 'failed']).meta({
+      description: 'done and failed: the gateway runs again; failed: as it was before.',
+    }),
+    done: z.number().int().meta({ description: 'Parts of the backup that are restored; rows from a head office.' }),
+    of: z.number().int().nullable().meta({ description: 'Number of all parts; null if unknown.' }),
+    reason: z.string().optional().meta({ description: 'Readable reason of a failure.' }),
+    result: restoreResultSchema.optional().meta({ description: 'Result, once done.' }),
+  })
+  .meta({ id: 'RestoreState' })
+export type RestoreState = z.infer<typeof restoreStateSchema>
 
 const foundBackupSchema = z.object({
   number: z.number().int().meta({ description: 'Number of the backup at its place.', example: 214 }),

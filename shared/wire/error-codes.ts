@@ -166,6 +166,8 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; otherStatus?
     meaning: 'A piece of an upload does not continue it; `detail` has the expected offset.',
   },
   no_space: { status: 409, meaning: 'The disk of the gateway has not enough space for the upload.' },
+  restoring: { status: 409, meaning: 'A backup is already being restored.' },
+  restore_not_found: { status: 404, meaning: 'No restore has this id, or it ended more than an hour ago.' },
   listing_backups: { status: 409, meaning: 'Another request is still listing the backups of a place.' },
   backup_unreadable: {
     status: 409,

@@ -93,11 +93,11 @@ export const diskUseSchema = z
 
 export const healthSchema = z
   .object({
-    status: z.enum(['ok', 'error', 'starting', 'upgrading']).meta({
+    status: z.enum(['ok', 'error', 'starting', 'upgrading', 'restoring']).meta({
       description:
         'Status of the gateway. error: nothing can be stored. upgrading: the database is being upgraded to the ' +
-        'schema of this program, and devices cannot connect. starting: the upgrade is complete, and the gateway is ' +
-        'about to be ready.',
+        'schema of this program, and devices cannot connect. restoring: the same while a new gateway restores a ' +
+        'backup. starting: either is complete, and the gateway is about to be ready.',
     }),
     timestamp: isoSchema,
     migration: z.string().optional().meta({

@@ -1,15 +1,19 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { MiddlewareHandler } from 'hono'
+import { z } from 'zod'
 import { ForbiddenError } from '#shared/errors.ts'
 import { bytesBodyUpTo, jsonBody } from '#shared/http/request-guards.ts'
-import { answers, body } from '#shared/http/responses.ts'
+import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import {
   foundBackupsSchema,
   listedBackupsQuerySchema,
   MOST_PIECE_BYTES,
+  newRestoreSchema,
   pieceSchema,
+  restoreStateSchema,
   setUpPlacesSchema,
+  startedRestoreSchema,
   uploadedSchema,
   uploadQuerySchema,
 } from '#shared/wire/backups.ts'
@@ -75,5 +79,36 @@ export function createSetUpApi({ setUpBackups }: MachineDeps): OpenAPIHono<ApiEn
     },
   )
 
+  api.openapi(
+    route.post('/setup/restore', 'Restore a backup on a new gateway', {
+      operationId: 'restoreBackup',
+      description:
+        'Checks the backup, then restarts the gateway with its data. Meanwhile only GET /setup/restore/{restore_id} ' +
+        `and GET /health are answered. After a failure the gateway is as it was before. ${WHO}`,
+      middleware: [adminOnly, settingUp, jsonBody],
+      request: { body: body(newRestoreSchema) },
+      responses: {
+        202: json(startedRestoreSchema, 'The gateway restarts.'),
+        ...problems(400, 403, 409, 413, 415),
+      },
+    }),
+    async (c) => c.json({ restore_id: await setUpBackups.restore(c.req.valid('json')) }, 202),
+  )
+
+  return api
+}
+
+/** `GET /setup/restore/{restore_id}`: needs no key, because the restored gateway has others; mounted before the key check. */
+export function createRestoreStateApi({ restores }: MachineDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+  api.openapi(
+    route.get('/setup/restore/{restore_id}', 'Get the state of a restore', {
+      operationId: 'getRestoreState',
+      description: 'For whoever has the id; answered also while the gateway restarts, and for an hour after it.',
+      request: { params: z.object({ restore_id: z.string().meta({ description: 'Id from POST /setup/restore.' }) }) },
+      responses: answers(restoreStateSchema, 'The state.', 404),
+    }),
+    (c) => c.json(restores.state(c.req.valid('param').restore_id), 200),
+  )
   return api
 }

@@ -16,6 +16,10 @@ import { DAMAGE_NOTES, DATABASE, DATABASE_INDEX_OF_LOG, DATABASE_LOG, OPEN_MARK,
 
 /** Name of a complete database that replaces the current one; giving it this name is the atomic step. */
 const SUCCESSOR = 'cartbarn.db-successor'
+/** Folder for the unfinished database of a restore. */
+export const RESTORE_WORK = 'restore-unfinished'
+/** Folder for the database that a running gateway's restore fetches from the hub; a second attempt continues it. */
+export const FETCHED_WORK = 'fetched-from-hub'
 const NEXT_TO_IT = [DATABASE_LOG, PAGE_SUMS, OPEN_MARK]
 
 /**

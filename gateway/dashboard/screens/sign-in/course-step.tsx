@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import { findTimeZone, listCountries, timeZones, unitsOf } from '#dashboard/live/set-up.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
+import { restoreTexts } from '#dashboard/texts/restore.ts'
 import { signInTexts } from '#dashboard/texts/sign-in.ts'
 import { language } from '#dashboard/texts/texts.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -14,10 +15,11 @@ interface CourseStepProps {
   /** Earlier answers; an empty name if there are none. */
   site: Site
   onDone: (site: Site) => void
+  onRestore: () => void
 }
 
 /** First step: name, country, time zone and units. The country only proposes the other two. */
-export function CourseStep({ site, onDone }: CourseStepProps) {
+export function CourseStep({ site, onDone, onRestore }: CourseStepProps) {
   const { api, preferences } = useDashboard()
   const texts = signInTexts()
   const { units: unitsLabel, unitNames } = moreTexts()
@@ -44,7 +46,7 @@ export function CourseStep({ site, onDone }: CourseStepProps) {
     return null
   }
   return (
-    <StepForm step="course" title={texts.welcome} action={texts.next} act={save}>
+    <StepForm step="course" title={texts.welcome} action={texts.next} act={save} other={<RestoreOffer onRestore={onRestore} />}>
       <label class="field">
         {texts.courseName}
         <input
@@ -97,5 +99,18 @@ export function CourseStep({ site, onDone }: CourseStepProps) {
         </select>
       </label>
     </StepForm>
+  )
+}
+
+/** Offers to continue an old gateway in place of a new course. */
+function RestoreOffer({ onRestore }: { onRestore: () => void }) {
+  const texts = restoreTexts()
+  return (
+    <div class="panel">
+      <p>{texts.offerWhy}</p>
+      <button type="button" class="button" onClick={onRestore}>
+        {texts.offer}
+      </button>
+    </div>
   )
 }

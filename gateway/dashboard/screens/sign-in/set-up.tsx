@@ -7,15 +7,19 @@ import type { MeJson } from '#shared/wire/sessions.ts'
 import { KeyShown } from '../more/key-shown.tsx'
 import { CourseStep } from './course-step.tsx'
 import { PlaceStep } from './place-step.tsx'
+import { RestoreBackup } from './restore-backup.tsx'
 import { StepForm } from './step-form.tsx'
 
 interface SetUpProps {
   me: MeJson
   onDone: (me: MeJson) => void
+  /** Called with the id of a restore that the gateway has begun. */
+  onRestore: (id: string) => void
 }
 
-/** First start: the course, a PIN, the position of the course, then a personal key, which ends the set-up. */
-export function SetUp({ me, onDone }: SetUpProps) {
+/** First start, unless a backup is restored: the course, a PIN, the position of the course, then a personal key, which ends the set-up. */
+export function SetUp({ me, onDone, onRestore }: SetUpProps) {
+  const [isRestoring, setRestoring] = useState(false)
   const [site, setSite] = useState<Pick<MeJson['site'], 'name' | 'time_zone' | 'units'>>(me.site)
   const [step, setStep] = useState(() => readStep(me))
   const [isReloaded] = useState(step === 'key')
@@ -27,7 +31,8 @@ export function SetUp({ me, onDone }: SetUpProps) {
     setSite(saved)
     go('pin')
   }
-  if (step === 'course') return <CourseStep site={site} onDone={enter} />
+  if (isRestoring) return <RestoreBackup onStarted={onRestore} onBack={() => setRestoring(false)} />
+  if (step === 'course') return <CourseStep site={site} onDone={enter} onRestore={() => setRestoring(true)} />
   if (step === 'pin') return <PinStep me={me} onDone={() => go('place')} onBack={() => go('course')} />
   if (step === 'place') return <PlaceStep onDone={() => go('key')} onBack={() => go('pin')} />
   return <KeyStep isAgain={isReloaded} onDone={onDone} />

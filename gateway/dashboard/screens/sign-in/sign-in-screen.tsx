@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { isCodeSoFar, isTypedCode, type SignInCode } from '#dashboard/live/code.ts'
 import { keepsCookies } from '#dashboard/live/page/cookies.ts'
+import { keepRestore, keptRestore } from '#dashboard/live/restore-source.ts'
 import { isFirstSetUp } from '#dashboard/live/set-up.ts'
 import { signInTexts } from '#dashboard/texts/sign-in.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -9,6 +10,7 @@ import { useSending } from '#dashboard/ui/sending.ts'
 import { ApiError } from '#shared/client.ts'
 import type { MeJson } from '#shared/wire/sessions.ts'
 import { AskForAccess } from './ask-for-access.tsx'
+import { RestoreProgress } from './restore-progress.tsx'
 import { SetUp } from './set-up.tsx'
 import { SignInPage } from './sign-in-page.tsx'
 
@@ -25,7 +27,13 @@ export function SignInScreen() {
   }
   const [hasCookies, setHasCookies] = useState(keepsCookies)
   if (!hasCookies) return <NoCookies onAgain={() => setHasCookies(keepsCookies())} />
-  if (setUp !== null) return <SetUp me={setUp} onDone={enter} />
+  const [restore, setRestore] = useState(keptRestore)
+  const forget = () => {
+    keepRestore(null)
+    setRestore(null)
+  }
+  if (restore !== null) return <RestoreProgress id={restore} onFailed={forget} />
+  if (setUp !== null) return <SetUp me={setUp} onDone={enter} onRestore={setRestore} />
   const given = code.value
   if (given !== null) return <WithCode key={given.code} given={given} onIn={enter} />
   return <WithKey onIn={enter} />

@@ -18,11 +18,13 @@ interface StepFormProps {
   /** Performs the step; returns the reason if the input is not usable. */
   act: () => Promise<string | null>
   onBack?: () => void
+  /** Shown below the form. */
+  other?: ComponentChildren
   children: ComponentChildren
 }
 
 /** Form of one step of the set-up. */
-export function StepForm({ step, title, action, act, onBack, children }: StepFormProps) {
+export function StepForm({ step, title, action, act, onBack, other, children }: StepFormProps) {
   const { api } = useDashboard()
   const texts = signInTexts()
   const { send, fault, setFault, isSending } = useSending()
@@ -65,6 +67,7 @@ export function StepForm({ step, title, action, act, onBack, children }: StepFor
           )}
         </div>
       </form>
+      {other}
     </SignInPage>
   )
 }

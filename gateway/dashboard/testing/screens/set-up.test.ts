@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { backUp } from '#gateway/offline/backups.ts'
+import { freePort } from '#shared/testing/free-port.ts'
+import { FilePlace } from '#store/backups/file-place.ts'
+import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { buildApp } from '../app-build.ts'
 import { assertAccessible } from '../audit.ts'
 import { openContext } from '../chromium.ts'
-import { answered, PageFaults } from '../page-faults.ts'
+import { answered, LINE_GONE, PageFaults } from '../page-faults.ts'
 import type { Scene } from '../scene.ts'
 import { createStage } from '../stage.ts'
 
 const stage = createStage()
 const PIN = '4711'
+const PASSPHRASE = 'nineteenth'
 
 interface FirstStart {
   gateway: TestGateway
@@ -24,7 +29,9 @@ interface FirstStart {
 /** Starts a new gateway, and a tablet of this setup that has not opened it yet. */
 async function firstStart({ context, setup }: Scene, act: (start: FirstStart) => Promise<void>): Promise<void> {
   const dashboardDir = await buildApp()
-  const gateway = await startGateway({ CARTBARN_ADMIN_API_KEY: '' }, { dashboardDir })
+  // a restore keeps the address
+  const settings = { CARTBARN_ADMIN_API_KEY: '', CARTBARN_HTTP_PORT: String(await freePort()) }
+  const gateway = await startGateway(settings, { dashboardDir })
   const browser = context.browser()
   assert.ok(browser)
   const tablet = await openContext(browser, { ...setup, timeZone: 'Europe/Berlin' })
@@ -152,4 +159,80 @@ stage.test('a set-up that a sign-in with the key has ended says so', (scene) =>
     await click(page, 'Sign in another way')
     await page.getByLabel('Key').waitFor()
   }),
+)
+
+/** Backs up an old course into a file, in a folder that exists for the test. */
+async function oldCourse(act: (file: string, url: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-old-'))
+  const old = await startGateway()
+  try {
+    await old.register('cart-1')
+    await old.patch('/site', { name: 'Old Course' })
+    const file = join(folder, 'old.backup')
+    const { dataDir } = old.config
+    await backUp({ dataDir, to: FilePlace.toWrite(file), passphrase: PASSPHRASE, atMs: Date.now() })
+    await act(file, old.http)
+  } finally {
+    await old.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+stage.eachSetup('a backup is restored in place of the set-up, from a file', (scene) =>
+  oldCourse((file) =>
+    firstStart(scene, async ({ gateway, page, faults, code }) => {
+      faults.forgive(answered(401), answered(409), answered(503), LINE_GONE)
+      await page.goto(`${gateway.http}/app/#setup=${code}`)
+      await click(page, 'Restore a backup')
+      const where = page.getByLabel('Backup location')
+      for (const kind of ['S3 bucket', 'Head office']) {
+        await where.selectOption(kind)
+        await assertAccessible(page)
+      }
+      await where.selectOption('A file on this device')
+      await page.getByLabel('Choose a backup file').setInputFiles(file)
+      await page.getByText('Uploading: 100 %').waitFor()
+      const passphrase = page.getByLabel('Passphrase')
+      await passphrase.fill('a wrong guess')
+      await click(page, 'Find backups')
+      await page.getByRole('alert').getByText('passphrase').waitFor()
+      await assertAccessible(page)
+      await passphrase.fill(PASSPHRASE)
+      await click(page, 'Find backups')
+      await page.getByText('1 devices, 1 users').waitFor()
+      await assertAccessible(page)
+      await page.getByRole('button', { name: 'Restore', exact: true }).click()
+      await page.getByRole('heading', { name: 'Restored' }).waitFor()
+      await page.getByText(/^State of .*: \d+ rows\.$/).waitFor()
+      await assertAccessible(page)
+      await page.reload()
+      await page.getByRole('heading', { name: 'Restored' }).waitFor()
+      await click(page, 'Sign in')
+      await page.getByLabel('Key').fill(ADMIN_KEY)
+      await click(page, 'Sign in')
+      await page.getByRole('link', { name: 'Map' }).waitFor()
+      assert.equal((await gateway.get('/site')).body.name, 'Old Course')
+    }),
+  ),
+)
+
+stage.test('a restore that fails leaves the set-up where it was', (scene) =>
+  oldCourse((_, url) =>
+    firstStart(scene, async ({ gateway, page, faults, code }) => {
+      faults.forgive(answered(409), answered(503), LINE_GONE)
+      await page.goto(`${gateway.http}/app/#setup=${code}`)
+      await click(page, 'Restore a backup')
+      await page.getByLabel('Backup location').selectOption('Head office')
+      // a gateway is no hub
+      await page.getByLabel('Head office address').fill(url)
+      await page.getByLabel('Site key').fill(`cbs_north_${'x'.repeat(43)}`)
+      await page.getByRole('button', { name: 'Restore', exact: true }).click()
+      await page.getByText('Nothing was changed.').waitFor()
+      await assertAccessible(page)
+      await click(page, 'Back')
+      await page.getByRole('textbox', { name: 'Course name' }).fill('Pebble Creek')
+      await click(page, 'Next')
+      await page.getByText('Step 2 of 4').waitFor()
+    }),
+  ),
 )

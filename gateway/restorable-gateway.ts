@@ -1,0 +1,107 @@
+import type { Restores } from '#services/restores.ts'
+import { describeError } from '#shared/errors.ts'
+import type { Log } from '#shared/log.ts'
+import type { Gateway } from './gateway.ts'
+
+/** Gateway that another one replaces in the same process when a backup is restored. */
+export class RestorableGateway implements Gateway {
+  readonly #build: () => Gateway
+  readonly #restores: Restores
+  readonly #log: Log
+  #current: Gateway
+  #restarting: Promise<void> = Promise.resolve()
+  #isStopped = false
+
+  constructor(build: () => Gateway, restores: Restores, log: Log) {
+    this.#build = build
+    this.#restores = restores
+    this.#log = log
+    this.#current = build()
+    restores.onRequest = () => {
+      this.#restarting = this.#restart()
+    }
+  }
+
+  start(): Promise<void> {
+    return this.#current.start()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#restores.stop()
+    await this.#current.stop()
+    await this.#restarting
+    // reverts whatever the restart has begun meanwhile
+    await this.#current.stop()
+  }
+
+  get app(): Gateway['app'] {
+    return this.#current.app
+  }
+
+  get intents(): Gateway['intents'] {
+    return this.#current.intents
+  }
+
+  readonly disk: Gateway['disk'] = this.#disk()
+
+  siteName(): string {
+    return this.#current.siteName()
+  }
+
+  identity(): string {
+    return this.#current.identity()
+  }
+
+  addresses(): ReturnType<Gateway['addresses']> {
+    return this.#current.addresses()
+  }
+
+  runRetention(): Promise<void> {
+    return this.#current.runRetention()
+  }
+
+  reloadCertificate(): Promise<void> {
+    return this.#current.reloadCertificate()
+  }
+
+  adminKeyFile(): ReturnType<Gateway['adminKeyFile']> {
+    return this.#current.adminKeyFile()
+  }
+
+  setupCode(): string | null {
+    return this.#current.setupCode()
+  }
+
+  /** Disk probe that also counts the progress of a restore, for which the store is stopped. */
+  #disk(): Gateway['disk'] {
+    const current = () => this.#current.disk
+    const restores = () => this.#restores
+    return {
+      get answeredAtMs() {
+        return Math.max(current().answeredAtMs, restores().answeredAtMs)
+      },
+      get health() {
+        return current().health
+      },
+      probe: () => current().probe(),
+    }
+  }
+
+  async #restart(): Promise<void> {
+    try {
+      this.#log.info({}, 'stopping to restore a backup')
+      await this.#current.stop()
+      if (this.#isStopped) return
+      this.#current = this.#build()
+      await this.#current.start()
+    } catch (error) {
+      if (this.#isStopped) return
+      this.#log.error({ reason: describeError(error) }, 'not started again after a restore')
+      // the service manager starts the program again
+      setImmediate(() => {
+        throw error
+      })
+    }
+  }
+}
