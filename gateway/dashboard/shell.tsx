@@ -1,43 +1,47 @@
 import './shell.css'
 import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { isEveningNear } from '#dashboard/live/evening-near.ts'
 import { loadAhead } from '#dashboard/live/page/load-ahead.ts'
 import { type ScreenName, screensFor, toHash } from '#dashboard/live/route.ts'
 import { AlertBar, RecallBar } from '#dashboard/screens/alerts/alert-bars.tsx'
 import { RecallButton } from '#dashboard/screens/alerts/recall-button.tsx'
-import { formatTime } from '#dashboard/texts/format.ts'
+import { formatMoment, formatTime } from '#dashboard/texts/format.ts'
+import { moreTexts } from '#dashboard/texts/more.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Dialog } from '#dashboard/ui/dialog.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { lazy } from '#dashboard/ui/lazy.tsx'
+import { useTitle } from '#dashboard/ui/use-title.ts'
 import { Banners } from './banners.tsx'
 
 const LOADS: Record<ScreenName, () => Promise<ComponentType>> = {
   map: () => import('#dashboard/screens/map.tsx').then(({ MapScreen }) => MapScreen),
   fleet: () => import('#dashboard/screens/fleet.tsx').then(({ FleetScreen }) => FleetScreen),
+  pace: () => import('#dashboard/screens/pace.tsx').then(({ PaceScreen }) => PaceScreen),
   evening: () => import('#dashboard/screens/evening.tsx').then(({ EveningScreen }) => EveningScreen),
   alerts: () => import('#dashboard/screens/alerts.tsx').then(({ AlertsScreen }) => AlertsScreen),
   more: () => import('#dashboard/screens/more.tsx').then(({ MoreScreen }) => MoreScreen),
 }
-const COMPONENTS: Record<ScreenName, ComponentType> = {
-  map: lazy(LOADS.map),
-  fleet: lazy(LOADS.fleet),
-  evening: lazy(LOADS.evening),
-  alerts: lazy(LOADS.alerts),
-  more: lazy(LOADS.more),
-}
+// the keys of the record are the screens
+const COMPONENTS = Object.fromEntries(Object.entries(LOADS).map(([name, load]) => [name, lazy(load)])) as Record<
+  ScreenName,
+  ComponentType
+>
 
 const loadPersonDialog = () => import('#dashboard/screens/pin-prompt.tsx').then(({ PersonDialog }) => PersonDialog)
 const PersonDialog = lazy(loadPersonDialog)
 
 /** Frame around every screen: the navigation rail, the banners, the clock. */
 export function Shell() {
-  const { router, gate, me } = useDashboard()
+  const { router, gate, me, site, clock } = useDashboard()
   const { screen: asked } = router.route.value
   const screens = screensFor(me.value?.role ?? 'user')
-  const screen = screens.includes(asked) ? asked : 'map'
-  const Screen = COMPONENTS[screen]
+  const screen = screens.find((name) => name === asked)
+  const Screen = screen === undefined ? NoScreen : COMPONENTS[screen]
+  // each page of More has its own title
+  useTitle(screen === 'more' ? null : shellTexts()[screen ?? 'map'])
   useEffect(() => loadAhead([loadPersonDialog, ...screens.map((name) => LOADS[name])], loadsOfMore), [])
   return (
     <div class="shell">
@@ -48,10 +52,32 @@ export function Shell() {
         <RecallBar />
       </header>
       <main class="screen">
+        <p class="on-paper">
+          {[site.value.name, formatMoment(clock.nowMs(), clock.nowMs(), site.value.time_zone)].join(' · ')}
+        </p>
         <Screen />
       </main>
       {gate.question !== null && <PersonDialog />}
       {router.asked.value !== null && <AskLeave question={router.asked.value} />}
+    </div>
+  )
+}
+
+/** Says that an address leads nowhere, or only with more rights. */
+function NoScreen() {
+  const { router } = useDashboard()
+  const texts = shellTexts()
+  const { screen } = router.route.value
+  return (
+    <div class="page">
+      <p role="status">
+        {screen === null ? texts.noPage(location.hash) : `${texts[screen]} · ${moreTexts().forStaff}`}
+      </p>
+      <p>
+        <a class="button main" href={toHash('map')}>
+          {texts.toMap}
+        </a>
+      </p>
     </div>
   )
 }
@@ -78,18 +104,21 @@ async function loadsOfMore(): Promise<readonly (() => Promise<unknown>)[]> {
   return MORE_PAGES.map(({ load }) => load)
 }
 
-function Rail({ current, screens }: { current: ScreenName; screens: readonly ScreenName[] }) {
-  const { fleet, clock, line, second, site } = useDashboard()
+function Rail({ current, screens }: { current: ScreenName | undefined; screens: readonly ScreenName[] }) {
+  const { fleet, clock, line, second, site, settings } = useDashboard()
   const texts = shellTexts()
   const open =
     fleet.version.value >= 0 ? [...fleet.alerts.values()].filter((alert) => alert.acknowledged_at === null) : []
   const isLive = line.state.value.kind === 'live'
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
+  // a phone has room for one of them
+  const notOnPhone = isEveningNear(settings.value, nowMs) ? 'pace' : 'evening'
   return (
     <nav class="rail" aria-label={texts.screens}>
       {screens.map((name) => (
         <a
           key={name}
+          class={name === notOnPhone ? 'not-on-phone' : undefined}
           href={toHash(name)}
           aria-current={name === current ? 'page' : undefined}
           aria-label={texts[name]}

@@ -15,8 +15,17 @@ export type SourceValues = Readonly<Partial<Record<SourceField | 'path', string>
 
 /** Returns the source in the form of the API; an empty region is the default. */
 export function sourceOf(kind: SourceKind, values: SourceValues): RestoreSourceInput {
-  const { path = '', endpoint = '', bucket = '', prefix = '', region = '', key_id = '', secret = '', url = '', key = '' } =
-    values
+  const {
+    path = '',
+    endpoint = '',
+    bucket = '',
+    prefix = '',
+    region = '',
+    key_id = '',
+    secret = '',
+    url = '',
+    key = '',
+  } = values
   if (kind === 'upload') return { kind }
   if (kind === 'stick') return { kind, path }
   if (kind === 'head_office') return { kind, url, key }

@@ -3,25 +3,33 @@ import { test } from 'node:test'
 import { Router, readRoute, screensFor, toHash } from './route.ts'
 
 test('the address identifies the screen and its parameters', () => {
-  assert.deepEqual(readRoute('#/fleet'), { screen: 'fleet', rest: null })
-  assert.deepEqual(readRoute('#/map/17'), { screen: 'map', rest: '17' })
-  assert.deepEqual(readRoute('#/more/tablets'), { screen: 'more', rest: 'tablets' })
+  assert.deepEqual(readRoute('#/fleet'), { screen: 'fleet', rest: null, query: {} })
+  assert.deepEqual(readRoute('#/map/17'), { screen: 'map', rest: '17', query: {} })
+  assert.deepEqual(readRoute('#/more/tablets'), { screen: 'more', rest: 'tablets', query: {} })
 })
 
-test('an unknown screen leads to the map', () => {
-  for (const hash of ['', '#', '#/', '#/nothing', '#pair=7K3M9QXA2BFT', '#/MAP', '#/map/%E0%A4%A'])
-    assert.deepEqual(readRoute(hash), { screen: 'map', rest: null }, hash)
+test('an address without a screen is the map, and an unknown screen is none', () => {
+  for (const hash of ['', '#', '#/', '#pair=7K3M9QXA2BFT', '#/map/%E0%A4%A'])
+    assert.deepEqual(readRoute(hash), { screen: 'map', rest: null, query: {} }, hash)
+  for (const hash of ['#/nothing', '#/MAP', '#/nothing/17?show=low']) assert.equal(readRoute(hash).screen, null, hash)
+})
+
+test('the address keeps filters and order, and bookmarks of earlier versions lead on', () => {
+  const query = { show: 'low', sort: '-battery', search: 'a&b=ü' }
+  assert.deepEqual(readRoute(toHash('fleet', '17', query)), { screen: 'fleet', rest: '17', query })
+  assert.equal(readRoute('#/more/pace').screen, 'pace')
+  assert.equal(toHash('more', 'devices/id/TB-001'), '#/more/devices/id/TB-001')
 })
 
 test('any cart name survives a round trip through the address', () => {
   for (const cart of ['17', 'A/1', 'ü ö', '#?&=%', '<b>', '🏌️', 'عربة'])
-    assert.deepEqual(readRoute(toHash('map', cart)), { screen: 'map', rest: cart })
+    assert.deepEqual(readRoute(toHash('map', cart)), { screen: 'map', rest: cart, query: {} })
   assert.equal(toHash('alerts'), '#/alerts')
 })
 
 test('a player has the map and More', () => {
   assert.deepEqual(screensFor('user'), ['map', 'more'])
-  for (const role of ['staff', 'admin'] as const) assert.equal(screensFor(role).length, 5)
+  for (const role of ['staff', 'admin'] as const) assert.equal(screensFor(role).length, 6)
 })
 
 test('leaving a page with unsaved input needs a confirmation', (t) => {

@@ -1,7 +1,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals-core'
 import type { Role } from '#shared/wire/users.ts'
 
-const SCREENS = ['map', 'fleet', 'evening', 'alerts', 'more'] as const
+const SCREENS = ['map', 'fleet', 'pace', 'evening', 'alerts', 'more'] as const
 export type ScreenName = (typeof SCREENS)[number]
 
 /** Returns the screens of a role: players see the positions of carts, staff see everything else too. */
@@ -9,21 +9,36 @@ export function screensFor(role: Role): readonly ScreenName[] {
   return role === 'user' ? ['map', 'more'] : SCREENS
 }
 
+/** Filters and order of a list by name; without those that have their usual value. */
+export type Query = Readonly<Record<string, string>>
+
 /** `rest` is the part after the screen: a cart on the map, a page of More. */
 export interface Route {
-  screen: ScreenName
+  /** Null for an address without a screen. */
+  screen: ScreenName | null
   rest: string | null
+  query: Query
 }
 
-/** Parses an address: `#/map/17` is cart 17 on the map. An invalid address opens the map. */
+/** Pages whose place has changed, so that bookmarks of earlier versions stay valid. */
+const MOVED: Readonly<Record<string, string>> = { '#/more/pace': '#/pace' }
+
+/** Parses an address: `#/map/17` is cart 17 on the map, `#/fleet?show=low` a filtered list. Without one it is the map. */
 export function readRoute(hash: string): Route {
-  const [, name = '', rest] = /^#\/([a-z]+)(?:\/(.+))?$/.exec(hash) ?? []
-  const screen = SCREENS.find((one) => one === name) ?? 'map'
-  return { screen, rest: rest === undefined ? null : decoded(rest) }
+  const [path = '', query = ''] = (MOVED[hash] ?? hash).split('?', 2)
+  const [, name = '', rest] = /^#\/([^/]+)(?:\/(.+))?$/.exec(path) ?? ['', 'map']
+  const screen = SCREENS.find((one) => one === name) ?? null
+  return {
+    screen,
+    rest: rest === undefined ? null : decoded(rest),
+    query: Object.fromEntries(new URLSearchParams(query)),
+  }
 }
 
-export function toHash(screen: ScreenName, rest?: string | null): string {
-  return rest == null ? `#/${screen}` : `#/${screen}/${rest.split('/').map(encodeURIComponent).join('/')}`
+export function toHash(screen: ScreenName, rest?: string | null, query: Query = {}): string {
+  const path = rest == null ? '' : `/${rest.split('/').map(encodeURIComponent).join('/')}`
+  const text = new URLSearchParams(query).toString()
+  return `#/${screen}${path}${text === '' ? '' : `?${text}`}`
 }
 
 /** Builds the address of a cart's day, which opens today. */
@@ -87,6 +102,22 @@ export class Router {
 
   go(screen: ScreenName, rest?: string | null): void {
     location.hash = toHash(screen, rest)
+  }
+
+  /** Builds the address of another thing of the same list: it keeps the filters and the order. */
+  beside(rest: string | null): string {
+    const { screen, query } = this.#route.value
+    return toHash(screen ?? 'map', rest, query)
+  }
+
+  /** Changes filters or the order in place: Back leaves the screen; an empty value removes one. */
+  choose(change: Query): void {
+    const { screen, rest, query } = this.#route.value
+    if (screen === null) return
+    const chosen = Object.entries({ ...query, ...change }).filter(([, value]) => value !== '')
+    this.#hash = toHash(screen, rest, Object.fromEntries(chosen))
+    history.replaceState(null, '', this.#hash)
+    this.#route.value = readRoute(this.#hash)
   }
 }
 

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { findTimeZone, listCountries, unitsOf } from './set-up.ts'
 
 test('a time zone is found by its name or by its city, in any case', () => {
-  for (const text of ['Europe/Berlin', 'berlin', ' Berlin ', 'europe/berlin']) assert.equal(findTimeZone(text), 'Europe/Berlin')
+  for (const text of ['Europe/Berlin', 'berlin', ' Berlin ', 'europe/berlin'])
+    assert.equal(findTimeZone(text), 'Europe/Berlin')
   assert.equal(findTimeZone('New York'), 'America/New_York')
   for (const text of ['', 'Potsdam', 'Ber', '/Berlin', '+02:00']) assert.equal(findTimeZone(text), undefined, text)
 })

@@ -56,7 +56,8 @@ export function findTimeZone(typed: string): string | undefined {
   const wanted = typed.trim().replaceAll(' ', '_').toLowerCase()
   const { all } = timeZones()
   const ofCity = all.filter((zone) => zone.toLowerCase().endsWith(`/${wanted}`))
-  const named = all.find((zone) => zone.toLowerCase() === wanted) ?? (isTimeZone(typed.trim()) ? typed.trim() : undefined)
+  const named =
+    all.find((zone) => zone.toLowerCase() === wanted) ?? (isTimeZone(typed.trim()) ? typed.trim() : undefined)
   return named ?? (ofCity.length === 1 ? ofCity[0] : undefined)
 }
 

@@ -47,8 +47,8 @@ export function BarnScreen() {
     map?.show(expandedExtent([...place, ...place], AROUND))
   }
   return (
-    <div class="map-screen barn-screen">
-      <div class="map-area">
+    <div class="split">
+      <div class="split-map">
         <LiveMap
           zones={zones}
           isUnpacked
@@ -60,9 +60,9 @@ export function BarnScreen() {
         />
         {isAdmin && <div class="crosshair" aria-hidden="true" />}
       </div>
-      <section class="barn-panel" aria-label={texts.title}>
-        <header class="barn-title">
-          <h1>{texts.title}</h1>
+      <section class="side" aria-label={texts.title}>
+        <header class="row">
+          <h1 class="grow">{texts.title}</h1>
           <HelpButton screen="barn" title={texts.title} />
         </header>
         {!isAdmin && <p>{texts.adminOnly}</p>}

@@ -8,8 +8,8 @@ import { SiteZones } from '#dashboard/map/site-zones.ts'
 import { courseTexts } from '#dashboard/texts/course.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
-import type { CourseJson } from '#shared/wire/course.ts'
 import { NotKnown } from '#dashboard/ui/not-known.tsx'
+import type { CourseJson } from '#shared/wire/course.ts'
 import { DrawingPanel } from './course/drawing-panel.tsx'
 import { PhotoPanel } from './course/photo-panel.tsx'
 
@@ -35,13 +35,13 @@ export function CourseScreen() {
   )
   const isAdmin = dashboard.me.value?.user.role === 'admin'
   return (
-    <div class="map-screen course-screen">
-      <div class="map-area">
+    <div class="split">
+      <div class="split-map">
         <LiveMap zones={zones} shown={shown} onTap={(_, place) => setTouched(place)} />
       </div>
-      <div class="course-panel">
+      <div class="side">
         <header class="row">
-          <h1>{texts.title}</h1>
+          <h1 class="grow">{texts.title}</h1>
           <HelpLink topic="course" />
         </header>
         <p>{texts.why}</p>

@@ -86,8 +86,8 @@ export function DayScreen() {
     if (next.cart !== null && next.date !== null) router.go('more', dayPath(next.cart, next.date))
   }
   return (
-    <div class="day-screen">
-      <header class="day-head">
+    <div class="screen-column">
+      <header class="bar">
         <a
           class="button"
           href={cart === null ? toHash('more') : toHash('map', cart)}
@@ -99,7 +99,7 @@ export function DayScreen() {
         <CartChoice cart={cart} onCart={(to) => go({ cart: to })} />
         {date !== null && <DatePicker date={date} onDate={(to) => go({ date: to })} />}
         <HelpLink topic="day" />
-        <p class="day-explained">{texts.explained}</p>
+        <p class="day-explained small">{texts.explained}</p>
       </header>
       {cart !== null && date !== null && today !== null && (
         <CartDayView key={`${cart} ${date} ${atMs}`} cart={cart} date={date} today={today} atMs={atMs} />
@@ -152,7 +152,7 @@ function KnownDay({ cart, known, atMs }: Pick<ShownDay, 'cart' | 'atMs'> & { kno
   const playback = usePlayback(span, atMs ?? firstMoment(known, span))
   const fleet = useReplayedDay(cart, { known, zones: zones.current.value }, playback)
   return (
-    <div class="day-body">
+    <div class="split">
       <div class="day-main">
         <DayMap known={known} fleet={fleet} zones={zones} />
         <TimeBar playback={playback} span={span}>
@@ -160,7 +160,7 @@ function KnownDay({ cart, known, atMs }: Pick<ShownDay, 'cart' | 'atMs'> & { kno
           <DayCharts known={known} span={span} />
         </TimeBar>
       </div>
-      <section class="day-panel" aria-label={texts.events}>
+      <section class="side" aria-label={texts.events}>
         <DaySummary known={known} fleet={fleet} />
         <h2>{texts.events}</h2>
         <p class="small">{texts.signs}</p>
@@ -214,7 +214,7 @@ function DayMap({ known, fleet, zones }: { known: CartDay; fleet: ReplayFleet; z
     if (map !== null && extent !== null) map.show(extent)
   }, [map])
   return (
-    <div class="day-map">
+    <div class="split-map">
       <LiveMap
         zones={zones}
         fleet={fleet}
@@ -243,7 +243,7 @@ function CartChoice({ cart, onCart }: { cart: string | null; onCart: (cart: stri
   const isGone = cart !== null && !fleet.carts.has(cart)
   return (
     <select
-      class="input"
+      class="input grow"
       aria-label={texts.which}
       value={cart ?? ''}
       onChange={({ currentTarget }) => currentTarget.value !== '' && onCart(currentTarget.value)}

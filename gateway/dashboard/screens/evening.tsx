@@ -1,63 +1,61 @@
 import './evening.css'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { isEveningNear } from '#dashboard/live/evening-near.ts'
 import { BulkLock, type EveningGroups, groupEvening, type LockOutcome } from '#dashboard/live/fleet/evening.ts'
 import { PinCancelled } from '#dashboard/live/pin-prompt.ts'
+import { toHash } from '#dashboard/live/route.ts'
 import { eveningTexts } from '#dashboard/texts/evening.ts'
-import { formatTime } from '#dashboard/texts/format.ts'
+import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpButton } from '#dashboard/ui/help-button.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
-import { VirtualTable } from '#dashboard/ui/virtual-table.tsx'
+import { Table } from '#dashboard/ui/table.tsx'
 import type { CartJson } from '#shared/wire/carts.ts'
-import { CART_ROW_PX, CartRow } from './cart-row.tsx'
-
-const GROUPS = ['open', 'out', 'notCharging', 'locked'] as const
+import { useCartColumns } from './cart-columns.tsx'
 
 /** Evening check: unlocked carts, carts that are still out, and one button that locks those in the barn. */
 export function EveningScreen() {
-  const { fleet, clock, second } = useDashboard()
+  const { fleet, clock, settings } = useDashboard()
   const texts = eveningTexts()
+  const isDue = isEveningNear(settings.value, clock.nowMs())
   const version = fleet.version.value
   const groups = useMemo(() => groupEvening(fleet.carts.values(), fleet.alerts.values()), [version])
   const bulk = useBulkLock()
-  const nowMs = second.value >= 0 ? clock.nowMs() : 0
-  const outcomeOf = ({ cart }: CartJson) => bulk.lock?.outcomes.get(cart)
+  const columns = useCartColumns((cart) => toHash('map', cart))
+  const outcomeOf = ({ cart }: CartJson) => outcomeText(bulk.lock?.outcomes.get(cart))
+  const outcome = { key: 'outcome', title: texts.lockOpen, cell: outcomeOf }
+  const withOutcome = [...columns.slice(0, -1), outcome]
   return (
-    <div class="evening">
-      <header class="evening-top">
-        <h1>{texts.title}</h1>
-        <span class="row">
-          <button type="button" class="button" disabled={!fleet.isKnown} onClick={() => print()}>
-            {texts.print}
-          </button>
-          <HelpButton screen="evening" title={texts.title} />
-        </span>
+    <div class="screen-column">
+      <header class="bar">
+        <h1 class="grow">{texts.title}</h1>
+        <button type="button" class="button" disabled={!fleet.isKnown} onClick={() => print()}>
+          {texts.print}
+        </button>
+        <HelpButton screen="evening" title={texts.title} />
       </header>
       <dl class="evening-counts">
         <Count count={groups.locked.length} name={texts.locked} />
-        <Count count={groups.open.length} name={texts.open} isBad={groups.open.length > 0} />
-        <Count count={groups.out.length} name={texts.out} isBad={groups.out.length > 0} />
-        <Count count={groups.notCharging.length} name={texts.notCharging} isBad={groups.notCharging.length > 0} />
+        <Count count={groups.open.length} name={texts.open} isDue={isDue} />
+        <Count count={groups.out.length} name={texts.out} isDue={isDue} />
+        <Count count={groups.notCharging.length} name={texts.notCharging} isDue={isDue} />
       </dl>
       <LockOpen groups={groups} bulk={bulk} />
-      <div class="cart-table evening-table">
-        <VirtualTable label={texts.list} items={[...groups.open, ...groups.out, ...groups.locked]} rowPx={CART_ROW_PX}>
-          {(cart) => (
-            <CartRow key={cart.cart} cart={cart} nowMs={nowMs}>
-              {outcomeText(outcomeOf(cart))}
-            </CartRow>
-          )}
-        </VirtualTable>
-      </div>
-      <Sheet groups={groups} />
+      <Table
+        label={texts.list}
+        items={[...groups.open, ...groups.out, ...groups.locked]}
+        columns={bulk.lock === null ? columns : withOutcome}
+        keyOf={({ cart }) => cart}
+        nameOf={({ cart }) => fleetTexts().cart(cart)}
+      />
     </div>
   )
 }
 
-function Count({ count, name, isBad = false }: { count: number; name: string; isBad?: boolean }) {
+function Count({ count, name, isDue = false }: { count: number; name: string; isDue?: boolean }) {
   const { fleet } = useDashboard()
   return (
-    <div class={isBad ? 'evening-count bad' : 'evening-count'}>
+    <div class={isDue && count > 0 ? 'panel evening-count due' : 'panel evening-count'}>
       <dt>{name}</dt>
       <dd>{fleet.isKnown ? count : '–'}</dd>
     </div>
@@ -71,7 +69,7 @@ function LockOpen({ groups, bulk }: { groups: EveningGroups; bulk: Bulk }) {
   const { line } = useDashboard()
   const isGone = line.state.value.kind !== 'live'
   return (
-    <div class="evening-lock">
+    <div class="evening-lock not-printed">
       <div role="status" class="evening-status">
         {bulk.message}
       </div>
@@ -141,30 +139,4 @@ function outcomeText(outcome: LockOutcome | undefined): string | undefined {
   if (outcome === undefined) return undefined
   const words: Readonly<Record<string, string>> = eveningTexts().outcomes
   return words[outcome] ?? words.failed
-}
-
-/** Printed version of the screen: all cart numbers on one page. */
-function Sheet({ groups }: { groups: EveningGroups }) {
-  const { clock, site } = useDashboard()
-  const texts = eveningTexts()
-  return (
-    <section class="evening-sheet" aria-hidden="true">
-      <h1 dir="auto">
-        {texts.title} {site.value.name}
-      </h1>
-      <p>
-        {texts.asOf(
-          `${new Date(clock.nowMs()).toISOString().slice(0, 10)} ${formatTime(clock.nowMs(), site.value.time_zone)}`,
-        )}
-      </p>
-      {GROUPS.map((name) => (
-        <div key={name}>
-          <h2>
-            {texts.groups[name]}: {groups[name].length}
-          </h2>
-          <p dir="auto">{groups[name].map(({ cart }) => cart).join(', ') || texts.none}</p>
-        </div>
-      ))}
-    </section>
-  )
 }

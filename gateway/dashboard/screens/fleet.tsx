@@ -1,13 +1,7 @@
 import './fleet.css'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import { toFleetCsv } from '#dashboard/live/fleet/fleet-csv.ts'
-import {
-  FLEET_FILTERS,
-  FLEET_SORTS,
-  type FleetFilter,
-  type FleetSort,
-  orderFleet,
-} from '#dashboard/live/fleet/fleet-order.ts'
+import { FLEET_FILTERS, orderFleet } from '#dashboard/live/fleet/fleet-order.ts'
 import { isFit, orderGiveOut } from '#dashboard/live/fleet/give-out.ts'
 import { markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
 import { toHash } from '#dashboard/live/route.ts'
@@ -17,28 +11,48 @@ import { shellTexts } from '#dashboard/texts/shell.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpButton } from '#dashboard/ui/help-button.tsx'
+import { Icon } from '#dashboard/ui/icons.tsx'
+import { Panes } from '#dashboard/ui/panes.tsx'
 import { saveCsv } from '#dashboard/ui/save-file.ts'
-import { VirtualTable } from '#dashboard/ui/virtual-table.tsx'
-import { CART_ROW_PX, CartRow } from './cart-row.tsx'
+import { SelectField } from '#dashboard/ui/select-field.tsx'
+import { Table } from '#dashboard/ui/table.tsx'
+import { useChoice } from '#dashboard/ui/use-address.ts'
+import { CartCard } from './cart-card.tsx'
+import { useCartColumns } from './cart-columns.tsx'
 
 const GIVEN_OUT = 5
 
 /** Fleet screen: every cart, the most urgent first; above the list, the carts to hand out in the morning. */
 export function FleetScreen() {
-  const { fleet, clock, second, site } = useDashboard()
+  const { router } = useDashboard()
+  const { rest } = router.route.value
+  const chosen = rest !== null && (
+    <>
+      <p class="bar">
+        <a class="button" href={toHash('map', rest)}>
+          <Icon name="map" />
+          {shellTexts().map}
+        </a>
+      </p>
+      <CartCard key={rest} cart={rest} onClose={() => (location.hash = router.beside(null))} />
+    </>
+  )
+  return <Panes list={<FleetList chosen={rest} />} chosen={chosen || null} />
+}
+
+function FleetList({ chosen }: { chosen: string | null }) {
+  const { fleet, router, site } = useDashboard()
   const { language, time_zone } = site.value
   const texts = fleetTexts()
-  const [sort, setSort] = useState<FleetSort>('matters')
-  const [filter, setFilter] = useState<FleetFilter>('all')
+  const [filter, setFilter] = useChoice('show', FLEET_FILTERS)
   const version = fleet.version.value
-  const carts = useMemo(() => orderFleet(fleet.carts.values(), sort, filter), [version, sort, filter])
-  const nowMs = second.value >= 0 ? clock.nowMs() : 0
+  const carts = useMemo(() => orderFleet(fleet.carts.values(), filter), [version, filter])
+  const columns = useCartColumns((cart) => router.beside(cart))
   return (
-    <div class="fleet">
-      <header class="fleet-top">
-        <h1>{texts.title}</h1>
-        <Choice label={texts.show} value={filter} names={texts.filters} all={FLEET_FILTERS} onChoose={setFilter} />
-        <Choice label={texts.sort} value={sort} names={texts.sorts} all={FLEET_SORTS} onChoose={setSort} />
+    <div class="screen-column">
+      <header class="bar">
+        <h1 class="grow">{texts.title}</h1>
+        <SelectField name={texts.show} value={filter} options={texts.filters} onChoose={setFilter} />
         <button
           type="button"
           class="button"
@@ -50,58 +64,16 @@ export function FleetScreen() {
         <HelpButton screen="fleet" title={texts.title} />
       </header>
       <GiveOut />
-      <div class="cart-table fleet-table">
-        <VirtualTable label={texts.title} items={carts} rowPx={CART_ROW_PX} head={<Head />}>
-          {(cart) => <CartRow key={cart.cart} cart={cart} nowMs={nowMs} />}
-        </VirtualTable>
-      </div>
-      {carts.length === 0 && fleet.isKnown && (
-        <p class="fleet-none">{fleet.carts.size === 0 ? texts.noCarts : texts.none}</p>
-      )}
+      {carts.length === 0 && fleet.isKnown && <p class="bar">{fleet.carts.size === 0 ? texts.noCarts : texts.none}</p>}
+      <Table
+        label={texts.title}
+        items={carts}
+        columns={columns}
+        chosen={chosen}
+        keyOf={({ cart }) => cart}
+        nameOf={({ cart }) => texts.cart(cart)}
+      />
     </div>
-  )
-}
-
-function Head() {
-  const { columns } = fleetTexts()
-  return (
-    <tr class="cart-head">
-      <th>{columns.cart}</th>
-      <th>{columns.place}</th>
-      <th class="wide-only">{columns.battery}</th>
-      <th class="wide-only">{columns.lock}</th>
-      <th>{columns.heard}</th>
-    </tr>
-  )
-}
-
-interface ChoiceProps<Name extends string> {
-  label: string
-  value: Name
-  names: Record<Name, string>
-  all: readonly Name[]
-  onChoose: (name: Name) => void
-}
-
-function Choice<Name extends string>({ label, value, names, all, onChoose }: ChoiceProps<Name>) {
-  return (
-    <label class="fleet-choice">
-      <span class="small">{label}</span>
-      <select
-        class="input"
-        value={value}
-        onChange={({ currentTarget }) => {
-          const chosen = all.find((name) => name === currentTarget.value)
-          if (chosen !== undefined) onChoose(chosen)
-        }}
-      >
-        {all.map((name) => (
-          <option key={name} value={name}>
-            {names[name]}
-          </option>
-        ))}
-      </select>
-    </label>
   )
 }
 

@@ -32,7 +32,7 @@ interface Covered {
   top: (element: HTMLElement | null) => void
 }
 
-const PHONE = matchMedia('(max-width: 700px)')
+const PHONE = matchMedia('(max-width: 43.75em)')
 /** Height of the row that the map's buttons form above the sheet. */
 const BUTTONS_PX = 84
 

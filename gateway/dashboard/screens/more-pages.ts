@@ -1,220 +1,65 @@
 import type { ComponentType } from 'preact'
 import type { HelpTopic } from '#dashboard/live/help-places.ts'
-import { barnTexts } from '#dashboard/texts/barn.ts'
-import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
-import { courseTexts } from '#dashboard/texts/course.ts'
-import { dayTexts } from '#dashboard/texts/day.ts'
-import { deviceTexts, groupTexts } from '#dashboard/texts/devices.ts'
-import { backupTexts } from '#dashboard/texts/gateway/backups.ts'
-import { encryptionTexts } from '#dashboard/texts/gateway/encryption.ts'
-import { gatewayTexts } from '#dashboard/texts/gateway/gateway.ts'
-import { moreTexts } from '#dashboard/texts/more.ts'
-import { notifyTexts } from '#dashboard/texts/notify.ts'
-import { paceTexts } from '#dashboard/texts/pace.ts'
-import { replayTexts } from '#dashboard/texts/replay.ts'
-import { siteTexts } from '#dashboard/texts/site.ts'
-import { tabletTexts } from '#dashboard/texts/tablets.ts'
-import { zonesTexts } from '#dashboard/texts/zones.ts'
+import type { moreTexts } from '#dashboard/texts/more.ts'
 import type { Role } from '#shared/wire/users.ts'
-
-/** Headings of the list, in order. */
-export const MORE_SECTIONS = ['day', 'course', 'carts', 'people', 'gateway'] as const
-export type MoreSection = (typeof MORE_SECTIONS)[number]
 
 /** Page below More, at `#/more/PATH`; the page itself parses the part after a further slash. */
 export interface MorePage {
-  path: string
-  section: MoreSection
-  title: () => string
-  /** Loads its code when the page is opened. */
-  load: () => Promise<ComponentType>
+  /** Also names its title and its help. */
+  path: HelpTopic & PagePath
   /** Minimum role of the tablet; the gateway requires more rights of its PIN user. */
   role: Role
-  help: HelpTopic
-  /** True for a screen with a heading of its own. */
-  isWhole?: true
+  /** Panels stand in columns, a list fills the height, a whole screen has a heading of its own. */
+  shape: 'panels' | 'list' | 'whole'
+  /** Loads its code when the page is opened. */
+  load: () => Promise<ComponentType>
 }
 
-/** All pages, in the order of the list below each heading. */
-export const MORE_PAGES: readonly MorePage[] = [
-  {
-    path: 'pace',
-    section: 'day',
-    title: () => paceTexts().title,
-    load: () => import('./pace.tsx').then(({ PacePage }) => PacePage),
-    help: 'pace',
-    role: 'staff',
-  },
-  {
-    path: 'day',
-    section: 'day',
-    title: () => dayTexts().title,
-    load: () => import('./day.tsx').then(({ DayScreen }) => DayScreen),
-    help: 'day',
-    role: 'user',
-    isWhole: true,
-  },
-  {
-    path: 'replay',
-    section: 'day',
-    title: () => replayTexts().title,
-    load: () => import('./replay.tsx').then(({ ReplayScreen }) => ReplayScreen),
-    help: 'replay',
-    role: 'staff',
-    isWhole: true,
-  },
-  {
-    path: 'reports',
-    section: 'day',
-    title: () => moreTexts().reports,
-    load: () => import('./reports.tsx').then(({ ReportsScreen }) => ReportsScreen),
-    help: 'reports',
-    role: 'staff',
-    isWhole: true,
-  },
-  {
-    path: 'course',
-    section: 'course',
-    title: () => courseTexts().title,
-    load: () => import('./course.tsx').then(({ CourseScreen }) => CourseScreen),
-    help: 'course',
-    role: 'admin',
-    isWhole: true,
-  },
-  {
-    path: 'barn',
-    section: 'course',
-    title: () => barnTexts().title,
-    load: () => import('./barn.tsx').then(({ BarnScreen }) => BarnScreen),
-    help: 'barn',
-    role: 'staff',
-    isWhole: true,
-  },
-  {
-    path: 'zones',
-    section: 'course',
-    title: () => zonesTexts().title,
-    load: () => import('./zones.tsx').then(({ ZonesScreen }) => ZonesScreen),
-    help: 'zones',
-    role: 'staff',
-    isWhole: true,
-  },
-  {
-    path: 'cart-path',
-    section: 'course',
-    title: () => cartPathTexts().title,
-    load: () => import('./cart-path.tsx').then(({ CartPathPage }) => CartPathPage),
-    role: 'staff',
-    help: 'cartPath',
-  },
-  {
-    path: 'devices',
-    section: 'carts',
-    title: () => deviceTexts().title,
-    load: () => import('./devices/devices-page.tsx').then(({ DevicesPage }) => DevicesPage),
-    help: 'devices',
-    role: 'admin',
-  },
-  {
-    path: 'groups',
-    section: 'carts',
-    title: () => groupTexts().title,
-    load: () => import('./devices/groups-page.tsx').then(({ GroupsPage }) => GroupsPage),
-    help: 'groups',
-    role: 'admin',
-  },
-  {
-    path: 'people',
-    section: 'people',
-    title: () => tabletTexts().people,
-    load: () => import('./more/people.tsx').then(({ PeoplePage }) => PeoplePage),
-    help: 'people',
-    role: 'admin',
-  },
-  {
-    path: 'tablets',
-    section: 'people',
-    title: () => tabletTexts().tablets,
-    load: () => import('./more/tablets.tsx').then(({ TabletsPage }) => TabletsPage),
-    help: 'tablets',
-    role: 'admin',
-  },
-  {
-    path: 'site',
-    section: 'gateway',
-    title: () => siteTexts().title,
-    load: () => import('./site.tsx').then(({ SitePage }) => SitePage),
-    help: 'site',
-    role: 'staff',
-  },
-  {
-    path: 'notify',
-    section: 'gateway',
-    title: () => notifyTexts().title,
-    load: () => import('./notify.tsx').then(({ NotifyPage }) => NotifyPage),
-    help: 'notifiers',
-    role: 'admin',
-  },
-  {
-    path: 'storage',
-    section: 'gateway',
-    title: () => gatewayTexts().storage,
-    load: () => import('./gateway/storage.tsx').then(({ StoragePage }) => StoragePage),
-    role: 'admin',
-    help: 'storage',
-  },
-  {
-    path: 'backups',
-    section: 'gateway',
-    title: () => backupTexts().title,
-    load: () => import('./gateway/backups.tsx').then(({ BackupsPage }) => BackupsPage),
-    role: 'admin',
-    help: 'backups',
-  },
-  {
-    path: 'sync',
-    section: 'gateway',
-    title: () => gatewayTexts().sync,
-    load: () => import('./gateway/sync.tsx').then(({ SyncPage }) => SyncPage),
-    role: 'admin',
-    help: 'sync',
-  },
-  {
-    path: 'encryption',
-    section: 'gateway',
-    title: () => encryptionTexts().title,
-    load: () => import('./gateway/encryption.tsx').then(({ EncryptionPage }) => EncryptionPage),
-    role: 'admin',
-    help: 'encryption',
-  },
-  {
-    path: 'mqtt',
-    section: 'gateway',
-    title: () => gatewayTexts().mqtt,
-    load: () => import('./gateway/mqtt-clients.tsx').then(({ MqttClientsPage }) => MqttClientsPage),
-    role: 'admin',
-    help: 'mqtt',
-  },
-  {
-    path: 'damage',
-    section: 'gateway',
-    title: () => gatewayTexts().damage,
-    load: () => import('./gateway/damage.tsx').then(({ DamagePage }) => DamagePage),
-    role: 'admin',
-    help: 'damage',
-  },
-  {
-    path: 'audit-log',
-    section: 'gateway',
-    title: () => gatewayTexts().audit,
-    load: () => import('./gateway/audit-log.tsx').then(({ AuditLogPage }) => AuditLogPage),
-    role: 'admin',
-    help: 'audit',
-  },
-]
+export type PagePath = keyof ReturnType<typeof moreTexts>['pages']
+
+const page = (path: MorePage['path'], role: Role, shape: MorePage['shape'], load: MorePage['load']): MorePage => ({
+  path,
+  role,
+  shape,
+  load,
+})
+
+/** All pages by heading, in order. */
+export const MORE_SECTIONS = {
+  day: [
+    page('day', 'user', 'whole', () => import('./day.tsx').then((at) => at.DayScreen)),
+    page('replay', 'staff', 'whole', () => import('./replay.tsx').then((at) => at.ReplayScreen)),
+    page('reports', 'staff', 'whole', () => import('./reports.tsx').then((at) => at.ReportsScreen)),
+  ],
+  course: [
+    page('site', 'staff', 'list', () => import('./site.tsx').then((at) => at.SitePage)),
+    page('course', 'admin', 'whole', () => import('./course.tsx').then((at) => at.CourseScreen)),
+    page('barn', 'staff', 'whole', () => import('./barn.tsx').then((at) => at.BarnScreen)),
+    page('zones', 'staff', 'whole', () => import('./zones.tsx').then((at) => at.ZonesScreen)),
+    page('cart-path', 'staff', 'list', () => import('./cart-path.tsx').then((at) => at.CartPathPage)),
+    page('devices', 'admin', 'list', () => import('./devices/devices-page.tsx').then((at) => at.DevicesPage)),
+    page('groups', 'admin', 'list', () => import('./devices/groups-page.tsx').then((at) => at.GroupsPage)),
+  ],
+  people: [
+    page('people', 'admin', 'list', () => import('./more/people.tsx').then((at) => at.PeoplePage)),
+    page('tablets', 'admin', 'panels', () => import('./more/tablets.tsx').then((at) => at.TabletsPage)),
+    page('notify', 'admin', 'panels', () => import('./notify.tsx').then((at) => at.NotifyPage)),
+    page('audit-log', 'admin', 'list', () => import('./gateway/audit-log.tsx').then((at) => at.AuditLogPage)),
+  ],
+  gateway: [
+    page('backups', 'admin', 'panels', () => import('./gateway/backups.tsx').then((at) => at.BackupsPage)),
+    page('storage', 'admin', 'panels', () => import('./gateway/storage.tsx').then((at) => at.StoragePage)),
+    page('sync', 'admin', 'panels', () => import('./gateway/sync.tsx').then((at) => at.SyncPage)),
+    page('encryption', 'admin', 'panels', () => import('./gateway/encryption.tsx').then((at) => at.EncryptionPage)),
+    page('mqtt', 'admin', 'list', () => import('./gateway/mqtt-clients.tsx').then((at) => at.MqttClientsPage)),
+    page('damage', 'admin', 'panels', () => import('./gateway/damage.tsx').then((at) => at.DamagePage)),
+  ],
+} satisfies Record<string, readonly MorePage[]>
+
+export const MORE_PAGES: readonly MorePage[] = Object.values(MORE_SECTIONS).flat()
 
 /** Returns the page at an address below More, if there is one. */
 export function morePageAt(rest: string | null): MorePage | undefined {
   const [path] = (rest ?? '').split('/')
-  return MORE_PAGES.find((page) => page.path === path)
+  return MORE_PAGES.find((one) => one.path === path)
 }

@@ -1,62 +1,44 @@
 import './more/more.css'
 import type { ComponentType } from 'preact'
-import { useState } from 'preact/hooks'
 import { isAtLeast } from '#dashboard/live/pin-prompt.ts'
-import { toHash } from '#dashboard/live/route.ts'
+import { screensFor, toHash } from '#dashboard/live/route.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
-import { LANGUAGES } from '#dashboard/texts/texts.ts'
+import { shellTexts } from '#dashboard/texts/shell.ts'
+import { AskButton } from '#dashboard/ui/ask-button.tsx'
+import { BackToMore } from '#dashboard/ui/back-to-more.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { Dialog } from '#dashboard/ui/dialog.tsx'
-import { Fault } from '#dashboard/ui/fault.tsx'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
-import { Icon } from '#dashboard/ui/icons.tsx'
 import { lazy } from '#dashboard/ui/lazy.tsx'
-import { useSending } from '#dashboard/ui/sending.ts'
+import { SelectField } from '#dashboard/ui/select-field.tsx'
+import { useAddress } from '#dashboard/ui/use-address.ts'
+import { useTitle } from '#dashboard/ui/use-title.ts'
 import { PinUserPanel } from './more/pin-user.tsx'
 import { useHealth } from './more/use-health.ts'
-import { MORE_PAGES, MORE_SECTIONS, type MorePage, morePageAt } from './more-pages.ts'
+import { MORE_PAGES, MORE_SECTIONS, type MorePage, morePageAt, type PagePath } from './more-pages.ts'
 
-const UNITS = ['metric', 'imperial'] as const
+// the keys of the record are the sections
+const SECTION_NAMES = Object.keys(MORE_SECTIONS) as (keyof typeof MORE_SECTIONS)[]
 
 /** Language and units of this tablet; by default those of the course. */
 function DisplayPreferences() {
   const { preferences } = useDashboard()
   const texts = moreTexts()
   const { language, units } = preferences.choice.value
+  const usual = { '': texts.asCourse }
   return (
     <section class="panel">
-      <label class="field">
-        {texts.language}
-        <select
-          value={language ?? ''}
-          onChange={({ currentTarget: { value } }) =>
-            preferences.choose({ language: LANGUAGES.find((one) => one === value) ?? null })
-          }
-        >
-          <option value="">{texts.asCourse}</option>
-          {LANGUAGES.map((one) => (
-            <option key={one} value={one}>
-              {texts.languages[one]}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label class="field">
-        {texts.units}
-        <select
-          value={units ?? ''}
-          onChange={({ currentTarget: { value } }) =>
-            preferences.choose({ units: UNITS.find((one) => one === value) ?? null })
-          }
-        >
-          <option value="">{texts.asCourse}</option>
-          {UNITS.map((one) => (
-            <option key={one} value={one}>
-              {texts.unitNames[one]}
-            </option>
-          ))}
-        </select>
-      </label>
+      <SelectField
+        name={texts.language}
+        value={language ?? ''}
+        options={{ ...usual, ...texts.languages }}
+        onChoose={(chosen) => preferences.choose({ language: chosen === '' ? null : chosen })}
+      />
+      <SelectField
+        name={texts.units}
+        value={units ?? ''}
+        options={{ ...usual, ...texts.unitNames }}
+        onChoose={(chosen) => preferences.choose({ units: chosen === '' ? null : chosen })}
+      />
     </section>
   )
 }
@@ -67,62 +49,105 @@ const COMPONENTS: ReadonlyMap<string, ComponentType> = new Map(MORE_PAGES.map(({
 export function MoreScreen() {
   const { router, me } = useDashboard()
   const texts = moreTexts()
-  const role = me.value?.user.role ?? 'user'
-  const pages = MORE_PAGES.filter((page) => isAtLeast(role, page.role))
   const { rest } = router.route.value
   const asked = morePageAt(rest)
-  const open = asked !== undefined && pages.includes(asked) ? asked : undefined
+  const open = asked !== undefined && isAtLeast(me.value?.user.role ?? 'user', asked.role) ? asked : undefined
   const Page = COMPONENTS.get(open?.path ?? '')
-  if (open?.isWhole === true && Page !== undefined) return <Page key={open.path} />
-  if (open !== undefined && Page !== undefined)
-    return (
-      <div class="page more-page">
-        <div class="row">
-          <a class="button" href={toHash('more')} aria-label={texts.back}>
-            <Icon name="back" />
-          </a>
-          <h1 class="more-title">{open.title()}</h1>
-          <HelpLink topic={open.help} />
-        </div>
+  const title = open === undefined ? texts.title : (texts.pages[open.path][0] ?? texts.title)
+  useTitle(title)
+  if (open === undefined || Page === undefined) return <Overview asked={asked} />
+  if (open.shape === 'whole') return <Page key={open.path} />
+  return (
+    <div class={`page ${open.shape}`}>
+      <header class="row">
+        <BackToMore />
+        <h1 class="grow">{title}</h1>
+        <HelpLink topic={open.path} />
+      </header>
+      <div class="content">
         <Page key={open.path} />
       </div>
-    )
-  return (
-    <div class="page more-page">
-      <div class="row">
-        <h1 class="more-title">{texts.title}</h1>
-        <HelpLink topic="all" />
-      </div>
-      {me.value !== null && asked !== undefined && (
-        <p class="panel" role="status">
-          <strong>{asked.title()}</strong> · {asked.role === 'admin' ? texts.forAdmins : texts.forStaff}
-        </p>
-      )}
-      {asked === undefined && rest !== null && (
-        <p class="panel" role="status">
-          {texts.noPage(rest)}
-        </p>
-      )}
-      <PinUserPanel />
-      {MORE_SECTIONS.map((section) => (
-        <Links key={section} title={texts.sections[section]} pages={pages.filter((page) => page.section === section)} />
-      ))}
-      <DisplayPreferences />
-      <GatewayState />
-      <SignOut />
     </div>
   )
 }
 
-function Links({ title, pages }: { title: string; pages: readonly MorePage[] }) {
-  if (pages.length === 0) return null
+/** Tiles of all pages, and what concerns this tablet. */
+function Overview({ asked }: { asked: MorePage | undefined }) {
+  const { router, me } = useDashboard()
+  const texts = moreTexts()
+  const [typed, setTyped] = useAddress('search')
+  const { rest } = router.route.value
+  const wanted = typed.trim().toLowerCase()
+  const role = me.value?.user.role ?? 'user'
+  // on a phone the rail offers one of the two
+  const screens = screensFor(me.value?.role ?? 'user').flatMap((screen) =>
+    screen === 'pace' || screen === 'evening' ? [screen] : [],
+  )
+  const isFound = ({ path }: { path: PagePath }) =>
+    texts.pages[path].some((text) => text.toLowerCase().includes(wanted))
+  const sections = [
+    { name: 'onPhone' as const, tiles: screens.map((path) => ({ path, href: toHash(path) })) },
+    ...SECTION_NAMES.map((name) => ({
+      name,
+      tiles: MORE_SECTIONS[name]
+        .filter((page) => isAtLeast(role, page.role))
+        .map(({ path }) => ({ path, href: toHash('more', path) })),
+    })),
+  ].map(({ name, tiles }) => ({ name, tiles: tiles.filter(isFound) }))
   return (
-    <nav class="panel more-links" aria-label={title}>
-      <h2>{title}</h2>
-      {pages.map((page) => (
-        <a key={page.path} href={`${toHash('more')}/${page.path}`}>
-          {page.title()}
-          <Icon name="next" />
+    <div class="page">
+      <header class="row">
+        <h1 class="grow">{texts.title}</h1>
+        <input
+          type="search"
+          class="input more-search"
+          aria-label={texts.search}
+          placeholder={texts.search}
+          autocomplete="off"
+          value={typed}
+          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+        />
+        <HelpLink topic="all" />
+      </header>
+      {rest !== null && me.value !== null && (
+        <p class="panel" role="status">
+          {asked === undefined
+            ? shellTexts().noPage(rest)
+            : `${texts.pages[asked.path][0]} · ${asked.role === 'admin' ? texts.forAdmins : texts.forStaff}`}
+        </p>
+      )}
+      {wanted === '' && <PinUserPanel />}
+      {sections.every(({ tiles }) => tiles.length === 0) && <p role="status">{texts.noneFound}</p>}
+      {sections.map(({ name, tiles }) => (
+        <Tiles key={name} name={name} tiles={tiles} />
+      ))}
+      {wanted === '' && (
+        <div class="content">
+          <DisplayPreferences />
+          <GatewayState />
+          <SignOut />
+        </div>
+      )}
+    </div>
+  )
+}
+
+interface TilesProps {
+  name: keyof typeof MORE_SECTIONS | 'onPhone'
+  tiles: readonly { path: PagePath; href: string }[]
+}
+
+function Tiles({ name, tiles }: TilesProps) {
+  const texts = moreTexts()
+  if (tiles.length === 0) return null
+  const title = name === 'onPhone' ? shellTexts().screens : texts.sections[name]
+  return (
+    <nav class={`tiles ${name}`} aria-label={title}>
+      {name !== 'onPhone' && <h2>{title}</h2>}
+      {tiles.map(({ path, href }) => (
+        <a key={path} class="panel" href={href}>
+          <strong>{texts.pages[path][0]}</strong>
+          <span class="small">{texts.pages[path][1]}</span>
         </a>
       ))}
     </nav>
@@ -133,32 +158,14 @@ function Links({ title, pages }: { title: string; pages: readonly MorePage[] }) 
 function SignOut() {
   const dashboard = useDashboard()
   const texts = moreTexts()
-  const [isAsked, ask] = useState(false)
-  const { send, fault, isSending } = useSending()
   const signOut = async () => {
     await dashboard.api.call('DELETE /sessions/current')
     dashboard.leave()
   }
   return (
-    <>
-      <button type="button" class="button" onClick={() => ask(true)}>
-        {texts.signOut}
-      </button>
-      {isAsked && (
-        <Dialog title={`${texts.signOut}?`} onCancel={() => ask(false)}>
-          <p>{texts.signOutWhy}</p>
-          <Fault text={fault} />
-          <div class="dialog-buttons">
-            <button type="button" class="button" onClick={() => ask(false)}>
-              {texts.cancel}
-            </button>
-            <button type="button" class="button danger" disabled={isSending} onClick={() => void send(signOut)}>
-              {texts.signOut}
-            </button>
-          </div>
-        </Dialog>
-      )}
-    </>
+    <p>
+      <AskButton action={texts.signOut} title={`${texts.signOut}?`} means={texts.signOutWhy} onAnswer={signOut} />
+    </p>
   )
 }
 

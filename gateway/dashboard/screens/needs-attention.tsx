@@ -12,7 +12,7 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpButton } from '#dashboard/ui/help-button.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import type { CartJson } from '#shared/wire/carts.ts'
-import { placeText } from './cart-row.tsx'
+import { placeText } from './place-text.ts'
 
 /** Maximum number of lines; the fleet screen shows all carts. */
 const LINES_MAX = 40

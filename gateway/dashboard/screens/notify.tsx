@@ -1,4 +1,4 @@
-import './notify/notify.css'
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -29,63 +29,79 @@ export function NotifyPage() {
     void list.again()
   }
   return (
-    <div class="notify">
+    <>
       <p>{texts.why}</p>
       <AdminList of={list}>
         {(targets) => (
           <>
-            <section class="targets" aria-labelledby="people">
-              <h2 id="people">{texts.people}</h2>
-              <p class="small">{targets.notifiers.length === 0 ? texts.none : texts.peopleWhy}</p>
-              <ul>
-                {targets.notifiers.map((notifier) => (
+            <Targets
+              title={texts.people}
+              why={targets.notifiers.length === 0 ? texts.none : texts.peopleWhy}
+              add={texts.addNotifier}
+              onAdd={() => setAdding('notifier')}
+            >
+              {targets.notifiers.map((notifier) => {
+                const path = { id: notifier.notifier_id }
+                return (
                   <TargetPanel
                     key={notifier.notifier_id}
                     target={toTarget(notifier)}
                     onChange={() => change(notifier)}
-                    onTest={async () => {
-                      await api.call('POST /notifiers/{id}/test', { path: { id: notifier.notifier_id } })
-                    }}
-                    onRemove={async () => {
-                      await api.call('DELETE /notifiers/{id}', { path: { id: notifier.notifier_id } })
-                      await list.again()
-                    }}
+                    onTest={() => api.call('POST /notifiers/{id}/test', { path })}
+                    onRemove={() => api.call('DELETE /notifiers/{id}', { path }).then(list.again)}
                   />
-                ))}
-              </ul>
-              <button type="button" class="button main" onClick={() => setAdding('notifier')}>
-                {texts.addNotifier}
-              </button>
-            </section>
-            <section class="targets" aria-labelledby="programs">
-              <h2 id="programs">{texts.programs}</h2>
-              <p class="small">{targets.webhooks.length === 0 ? texts.noneWebhook : texts.programsWhy}</p>
-              <ul>
-                {targets.webhooks.map((webhook) => (
+                )
+              })}
+            </Targets>
+            <Targets
+              title={texts.programs}
+              why={targets.webhooks.length === 0 ? texts.noneWebhook : texts.programsWhy}
+              add={texts.addWebhook}
+              onAdd={() => setAdding('webhook')}
+            >
+              {targets.webhooks.map((webhook) => {
+                const path = { id: webhook.webhook_id }
+                return (
                   <TargetPanel
                     key={webhook.webhook_id}
                     target={{ ...webhook, name: webhook.url, when: [] }}
-                    onTest={async () => {
-                      await api.call('POST /webhooks/{id}/test', { path: { id: webhook.webhook_id } })
-                    }}
-                    onRemove={async () => {
-                      await api.call('DELETE /webhooks/{id}', { path: { id: webhook.webhook_id } })
-                      await list.again()
-                    }}
+                    onTest={() => api.call('POST /webhooks/{id}/test', { path })}
+                    onRemove={() => api.call('DELETE /webhooks/{id}', { path }).then(list.again)}
                   />
-                ))}
-              </ul>
-              <button type="button" class="button main" onClick={() => setAdding('webhook')}>
-                {texts.addWebhook}
-              </button>
-            </section>
+                )
+              })}
+            </Targets>
           </>
         )}
       </AdminList>
       {adding === 'notifier' && <NotifierForm onDone={done} />}
       {changed !== null && <NotifierForm notifier={changed} onDone={done} />}
       {adding === 'webhook' && <NewWebhook onDone={done} />}
-    </div>
+    </>
+  )
+}
+
+interface TargetsProps {
+  title: string
+  why: string
+  /** Label of the button that adds one. */
+  add: string
+  onAdd: () => void
+  children: ComponentChildren
+}
+
+function Targets({ title, why, add, onAdd, children }: TargetsProps) {
+  return (
+    <section class="stack" aria-label={title}>
+      <h2>{title}</h2>
+      <p class="small">{why}</p>
+      <ul class="stack">{children}</ul>
+      <p>
+        <button type="button" class="button main" onClick={onAdd}>
+          {add}
+        </button>
+      </p>
+    </section>
   )
 }
 

@@ -7,6 +7,7 @@ import { toHash } from '#dashboard/live/route.ts'
 import { screenOf } from '#dashboard/live/safe-lock.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { HelpLink } from '#dashboard/ui/help-link.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
@@ -19,6 +20,19 @@ import { type Rounds, useRounds } from './pace/use-rounds.ts'
 /** Active rounds: a page of More, which provides its title. */
 export function PacePage() {
   return <PaceList {...useRounds()} />
+}
+
+/** Active rounds as a screen of their own. */
+export function PaceScreen() {
+  return (
+    <div class="page list">
+      <header class="row">
+        <h1 class="grow">{paceTexts().title}</h1>
+        <HelpLink topic="pace" />
+      </header>
+      <PaceList {...useRounds()} />
+    </div>
+  )
 }
 
 /** Active rounds with hole and delay, and messages to their carts. */

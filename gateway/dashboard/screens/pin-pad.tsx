@@ -27,7 +27,7 @@ export function PinPad({ isSending, onPin }: PinPadProps) {
     onPin(pin)
   }
   return (
-    <form class="pin-pad" onSubmit={send}>
+    <form class="stack" onSubmit={send}>
       <input
         ref={input}
         class="input pin"

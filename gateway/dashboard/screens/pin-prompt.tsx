@@ -73,7 +73,7 @@ function People({ people, question, onChosen }: PeopleProps) {
   return (
     <>
       {people?.length === 0 && <p>{texts.nobodyHasPin}</p>}
-      <ul class="people">
+      <ul class="stack people">
         {people?.map((person) => (
           <li key={person.user_id}>
             <button type="button" class="button wide" dir="auto" onClick={() => onChosen(person)}>
@@ -146,7 +146,7 @@ function WithKey() {
     })
   }
   return (
-    <form class="key-form" onSubmit={(event) => void enter(event)}>
+    <form class="stack" onSubmit={(event) => void enter(event)}>
       <label class="field">
         {texts.key}
         <input

@@ -1,6 +1,5 @@
 import './map/map.css'
 import './day/day.css'
-import './replay/replay.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { countCarts } from '#dashboard/live/fleet/cart-filter.ts'
 import { dayEndMs } from '#dashboard/live/replay/cart-day.ts'
@@ -10,16 +9,15 @@ import type { Playback, Span } from '#dashboard/live/replay/playback.ts'
 import { readReplayPath, replayPath } from '#dashboard/live/replay/replay-address.ts'
 import { replaySettingsOf } from '#dashboard/live/replay/replay-settings.ts'
 import { ReplayZones } from '#dashboard/live/replay/replay-zones.ts'
-import { toHash } from '#dashboard/live/route.ts'
 import { LiveMap } from '#dashboard/map/live-map.tsx'
 import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
 import { formatSpan } from '#dashboard/texts/format.ts'
 import { replayTexts } from '#dashboard/texts/replay.ts'
+import { BackToMore } from '#dashboard/ui/back-to-more.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
-import { Icon } from '#dashboard/ui/icons.tsx'
 import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { refusalText } from '#dashboard/ui/refusal.ts'
 import { TimeZone } from '#shared/site/time-zone.ts'
@@ -68,15 +66,13 @@ export function ReplayScreen() {
   const today = useToday()
   const date = readReplayPath(router.route.value.rest) ?? today
   return (
-    <div class="day-screen">
-      <header class="day-head">
-        <a class="button" href={toHash('more')} aria-label={texts.back}>
-          <Icon name="back" />
-        </a>
-        <h1>{texts.title}</h1>
+    <div class="screen-column">
+      <header class="bar">
+        <BackToMore />
+        <h1 class="grow">{texts.title}</h1>
         {date !== null && <DatePicker date={date} onDate={(to) => router.go('more', replayPath(to))} />}
         <HelpLink topic="replay" />
-        <p class="day-explained">{texts.explained}</p>
+        <p class="day-explained small">{texts.explained}</p>
       </header>
       {date !== null && today !== null && date > today && (
         <p class="page" role="status">
@@ -99,9 +95,9 @@ function ReplayedDay({ date }: { date: string }) {
   const [chosen, setChosen] = useState<string | null>(null)
   const texts = replayTexts()
   return (
-    <div class="day-body">
+    <div class="split">
       <div class="day-main">
-        <div class="day-map">
+        <div class="split-map">
           <LiveMap zones={zones} fleet={replay.fleet} chosen={chosen} onTap={setChosen} />
           <Waiting replay={replay} isWaiting={playback.isHeld.value} />
         </div>
@@ -109,13 +105,12 @@ function ReplayedDay({ date }: { date: string }) {
           <Strip events={alerts} span={span} />
         </TimeBar>
       </div>
-      <section class="replay-panel" aria-label={texts.title}>
+      <section class="side" aria-label={texts.title}>
         <Counts replay={replay} />
-        {chosen === null ? (
-          <span />
-        ) : (
+        {chosen !== null && (
           <ReplayedCartCard fleet={replay.fleet} cart={chosen} date={date} onClose={() => setChosen(null)} />
         )}
+        <NotReplayed replay={replay} />
         <h2>{texts.alerts}</h2>
         <DayList
           events={alerts}
@@ -125,7 +120,6 @@ function ReplayedDay({ date }: { date: string }) {
           none={isFailed ? texts.alertsFailed : texts.noAlerts}
           onChoose={(event) => event.kind === 'alert' && setChosen(event.alert.cart)}
         />
-        <NotReplayed replay={replay} />
       </section>
     </div>
   )
@@ -135,12 +129,12 @@ function Waiting({ replay, isWaiting }: { replay: CourseReplay; isWaiting: boole
   const fault = replay.fault.value
   if (fault === null)
     return (
-      <p class="replay-wait" role="status">
+      <p class="replay-wait box" role="status">
         {isWaiting ? dayTexts().loading : ''}
       </p>
     )
   return (
-    <div class="replay-wait">
+    <div class="replay-wait box">
       <Fault text={refusalText(fault)} />
       <button type="button" class="button" onClick={() => replay.again()}>
         {dayTexts().tryAgain}
@@ -156,7 +150,7 @@ function Counts({ replay: { fleet } }: { replay: CourseReplay }) {
   if (fleet.carts.size === 0 && line.state.value.kind === 'lost') return <NotKnown />
   const counts = countCarts(fleet.version.value >= 0 ? fleet.carts.values() : [])
   const words = fleet.carts.size === 0 ? texts.noData : texts.seen(counts.out, counts.in, counts.outside, counts.silent)
-  return <p class="replay-counts">{words}</p>
+  return <p class="strong">{words}</p>
 }
 
 function NotReplayed({ replay }: { replay: CourseReplay }) {

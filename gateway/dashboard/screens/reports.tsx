@@ -1,15 +1,15 @@
 import './reports/reports.css'
 import type { ComponentType } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { hoursByDay, sortedUse, type UseSort, useByCart } from '#dashboard/live/reports/by-cart.ts'
+import { hoursByDay, useByCart } from '#dashboard/live/reports/by-cart.ts'
 import { daysIn } from '#dashboard/live/reports/months.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { formatDistance, formatNumber } from '#dashboard/texts/format.ts'
 import { reportTexts } from '#dashboard/texts/reports.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
+import { BackToMore } from '#dashboard/ui/back-to-more.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
-import { Icon } from '#dashboard/ui/icons.tsx'
 import { lazy } from '#dashboard/ui/lazy.tsx'
 import { BatteryReport } from './reports/battery-report.tsx'
 import { MonthReport } from './reports/month-report.tsx'
@@ -37,12 +37,10 @@ export function ReportsScreen() {
   // the present month and week follow from the time in the gateway's first message
   const isTimeKnown = line.state.value.kind !== 'ended' && clock.nowMs() > 0
   return (
-    <div class="reports">
-      <header class="reports-top">
-        <a class="button" href={toHash('more')} aria-label={texts.back}>
-          <Icon name="back" />
-        </a>
-        <h1>{texts.title}</h1>
+    <div class="screen-column">
+      <header class="bar">
+        <BackToMore />
+        <h1 class="grow">{texts.title}</h1>
         <nav class="reports-names" aria-label={texts.title}>
           {NAMES.map((one) => (
             <a
@@ -72,9 +70,8 @@ function UseReport() {
   const { answer, fault, again } = useAnswer(month, (signal) =>
     api.call('GET /reports/utilisation', { query: { month }, signal }),
   )
-  const [sort, setSort] = useState<UseSort>('hours')
   const [chosen, setChosen] = useState<string | null>(null)
-  const uses = useMemo(() => sortedUse(useByCart(answer?.rows ?? []), sort), [answer, sort])
+  const uses = useMemo(() => useByCart(answer?.rows ?? []).sort((a, b) => b.hours - a.hours), [answer])
   const rows = answer?.rows ?? []
   const lines = useMemo(() => {
     const shown = chosen === null ? rows : rows.filter(({ cart }) => cart === chosen)
@@ -88,19 +85,32 @@ function UseReport() {
   return (
     <MonthReport
       of={of}
-      sort={sort}
       chosen={chosen}
       file={{ name: `utilisation-${month}.csv`, records: answer?.rows ?? [] }}
       waiting={{ fault, again, isHere: answer !== null }}
       title={texts.names.use}
       sum={uses.length === 0 ? null : texts.sum(uses.length, hours(total), formatDistance(totalM, units))}
-      columns={[texts.columns.cart, texts.columns.rounds, texts.columns.hours, texts.columns.distance]}
-      rows={uses.map((use) => ({
-        cart: use.cart,
-        cells: [String(use.rounds), hours(use.hours), formatDistance(use.distanceM, units)],
-      }))}
-      sorts={texts.useSorts}
-      onSort={setSort}
+      columns={[
+        {
+          key: 'rounds',
+          title: texts.columns.rounds,
+          compare: (a, b) => a.rounds - b.rounds,
+          cell: (use) => use.rounds,
+        },
+        {
+          key: 'hours',
+          title: texts.columns.hours,
+          compare: (a, b) => a.hours - b.hours,
+          cell: (use) => hours(use.hours),
+        },
+        {
+          key: 'distance',
+          title: texts.columns.distance,
+          compare: (a, b) => a.distanceM - b.distanceM,
+          cell: (use) => formatDistance(use.distanceM, units),
+        },
+      ]}
+      rows={uses}
       onChoose={setChosen}
       chart={
         uses.length === 0

@@ -62,27 +62,29 @@ function SiteForm({ settings, onSaved }: SiteFormProps) {
       }}
     >
       <p>{isReadOnly ? `${texts.why} ${texts.readOnly}` : texts.why}</p>
-      <Panel title={sections.course}>
-        <CourseFields editor={editor} />
-      </Panel>
-      <Panel title={sections.hours}>
-        <HoursFields editor={editor} />
-      </Panel>
-      <Panel title={sections.battery}>
-        <NumberFields editor={editor} fields={BATTERY} />
-      </Panel>
-      <Panel title={sections.silent}>
-        <NumberFields editor={editor} fields={WARNINGS} />
-      </Panel>
-      <Panel title={sections.lock}>
-        <NumberFields editor={editor} fields={LOCKING} />
-      </Panel>
-      <Panel title={sections.pace}>
-        <NumberFields editor={editor} fields={PACE} />
-      </Panel>
-      <FoldedPanel title={sections.trips} isOpen={TRIPS.some((field) => faults.has(field))}>
-        <NumberFields editor={editor} fields={TRIPS} />
-      </FoldedPanel>
+      <div class="columns">
+        <Panel title={sections.course}>
+          <CourseFields editor={editor} />
+        </Panel>
+        <Panel title={sections.hours}>
+          <HoursFields editor={editor} />
+        </Panel>
+        <Panel title={sections.battery}>
+          <NumberFields editor={editor} fields={BATTERY} />
+        </Panel>
+        <Panel title={sections.silent}>
+          <NumberFields editor={editor} fields={WARNINGS} />
+        </Panel>
+        <Panel title={sections.lock}>
+          <NumberFields editor={editor} fields={LOCKING} />
+        </Panel>
+        <Panel title={sections.pace}>
+          <NumberFields editor={editor} fields={PACE} />
+        </Panel>
+        <FoldedPanel title={sections.trips} isOpen={TRIPS.some((field) => faults.has(field))}>
+          <NumberFields editor={editor} fields={TRIPS} />
+        </FoldedPanel>
+      </div>
       {!isReadOnly && (
         <div class={changes > 0 || isSaved ? 'site-save held panel' : 'site-save panel'}>
           <p role="status">{isSaved ? texts.saved : changes === 0 ? texts.noChanges : texts.changes(changes)}</p>
@@ -115,11 +117,13 @@ function FoldedPanel({ title, isOpen, children }: { title: string; isOpen: boole
   const [isUnfolded, unfold] = useState(false)
   return (
     <details
-      class="panel site-folded"
+      class="panel unfold"
       open={isUnfolded || isOpen}
       onToggle={({ currentTarget }) => unfold(currentTarget.open)}
     >
-      <summary>{title}</summary>
+      <summary>
+        <h2>{title}</h2>
+      </summary>
       <div class="stack">{children}</div>
     </details>
   )

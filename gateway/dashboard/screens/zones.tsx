@@ -63,13 +63,13 @@ export function ZonesScreen() {
     } else if (chosen === null || !isAdmin) editor.choose(zoneAt(editor.zones, place)?.id ?? null)
   }
   return (
-    <div class="map-screen barn-screen zones-screen">
-      <div class="map-area">
+    <div class="split">
+      <div class="split-map">
         <LiveMap zones={editor} isUnpacked onReady={setMap} onTap={(_, place) => tapped(place)} />
       </div>
-      <section class="barn-panel" aria-label={texts.title}>
-        <header class="barn-title">
-          <h1>{texts.title}</h1>
+      <section class="side" aria-label={texts.title}>
+        <header class="row">
+          <h1 class="grow">{texts.title}</h1>
           <HelpLink topic="zones" />
         </header>
         {drawing !== null ? (

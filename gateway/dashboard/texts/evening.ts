@@ -14,12 +14,6 @@ export const eveningTexts = defineTexts({
     nothingOpen: 'No cart in the barn needs locking.',
     failed: 'Rejected by the gateway. Nothing was sent.',
     list: 'Evening list',
-    groups: {
-      open: 'Unlocked in barn',
-      out: 'Still out',
-      notCharging: 'Not charging',
-      locked: 'Locked in barn',
-    },
     outcomes: {
       sent: 'Sent …',
       done: 'Locked',
@@ -31,8 +25,6 @@ export const eveningTexts = defineTexts({
       cart_not_found: 'Removed',
       cart_forbidden: 'No access',
     },
-    none: 'none',
-    asOf: (time: string) => `As of ${time}`,
   },
   de: {
     title: 'Abend',
@@ -47,12 +39,6 @@ export const eveningTexts = defineTexts({
     nothingOpen: 'In der Halle ist nichts zu sperren.',
     failed: 'Vom Gateway abgelehnt. Nichts wurde gesendet.',
     list: 'Abendliste',
-    groups: {
-      open: 'Entsperrt in der Halle',
-      out: 'Noch draußen',
-      notCharging: 'Laden nicht',
-      locked: 'Gesperrt in der Halle',
-    },
     outcomes: {
       sent: 'Gesendet …',
       done: 'Gesperrt',
@@ -64,7 +50,5 @@ export const eveningTexts = defineTexts({
       cart_not_found: 'Entfernt',
       cart_forbidden: 'Kein Zugriff',
     },
-    none: 'keine',
-    asOf: (time: string) => `Stand ${time}`,
   },
 })

@@ -7,8 +7,6 @@ export const fleetTexts = defineTexts({
     giveOut: 'Next to hand out',
     giveOutWhy: 'In the barn, battery not low, least used this week',
     nothingToGive: 'No cart in the barn is ready.',
-    sort: 'Sort by',
-    sorts: { matters: 'Most urgent', number: 'Number', battery: 'Battery', heard: 'Last seen' },
     show: 'Show',
     filters: {
       all: 'All carts',
@@ -53,8 +51,6 @@ export const fleetTexts = defineTexts({
     giveOut: 'Als Nächstes ausgeben',
     giveOutWhy: 'In der Halle, Batterie nicht schwach, diese Woche am wenigsten genutzt',
     nothingToGive: 'Kein Cart in der Halle ist bereit.',
-    sort: 'Sortieren nach',
-    sorts: { matters: 'Dringendste', number: 'Nummer', battery: 'Batterie', heard: 'Zuletzt gesehen' },
     show: 'Zeigen',
     filters: {
       all: 'Alle Carts',

@@ -4,7 +4,8 @@ import { defineTexts } from './texts.ts'
 export const peopleTexts = defineTexts({
   en: {
     why: 'People sign in with a PIN on shared tablets; programs and new tablets use a key.',
-    change: 'Edit',
+    back: 'All people',
+    gone: 'No such person.',
     changeOf: (name: string) => `Edit ${name}`,
     save: 'Save',
     roleWhy: {
@@ -37,7 +38,8 @@ export const peopleTexts = defineTexts({
   },
   de: {
     why: 'Personen melden sich auf gemeinsamen Tablets mit PIN an; Programme und neue Tablets mit Schlüssel.',
-    change: 'Bearbeiten',
+    back: 'Alle Personen',
+    gone: 'Diese Person gibt es nicht.',
     changeOf: (name: string) => `${name} bearbeiten`,
     save: 'Speichern',
     roleWhy: {

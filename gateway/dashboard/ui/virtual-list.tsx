@@ -4,6 +4,7 @@ import { useSeenRows } from './visible-rows.ts'
 
 interface VirtualListProps<Item> {
   items: readonly Item[]
+  /** Height of a row at the normal text size. */
   rowPx: number
   label: string
   keyOf: (item: Item) => string
@@ -11,8 +12,8 @@ interface VirtualListProps<Item> {
 }
 
 /** List of any length; only its visible rows are in the page. */
-export function VirtualList<Item>({ items, rowPx, label, keyOf, children }: VirtualListProps<Item>) {
-  const { ref, onScroll, from, count } = useSeenRows(items.length, rowPx)
+export function VirtualList<Item>({ items, rowPx: normalPx, label, keyOf, children }: VirtualListProps<Item>) {
+  const { ref, onScroll, from, count, rowPx } = useSeenRows(items.length, normalPx)
   return (
     <div ref={ref} class="virtual-list" onScroll={onScroll}>
       <ul aria-label={label} class="virtual-rows" style={{ height: `${items.length * rowPx}px` }}>

@@ -2,9 +2,6 @@ import type { CartJson } from '#shared/wire/carts.ts'
 import { matchesFilter } from './cart-filter.ts'
 import { byNumber, isParked } from './marker-style.ts'
 
-export const FLEET_SORTS = ['matters', 'number', 'battery', 'heard'] as const
-export type FleetSort = (typeof FLEET_SORTS)[number]
-
 export const FLEET_FILTERS = ['all', 'in', 'out', 'low', 'silent', 'outside', 'open', 'out_of_service'] as const
 export type FleetFilter = (typeof FLEET_FILTERS)[number]
 
@@ -26,17 +23,18 @@ export function isOpenInBarn(cart: CartJson): boolean {
   return isParked(cart) && cart.lock?.is_locked === false && cart.out_of_service === null
 }
 
-/** Returns the carts that pass a filter, in an order that is the same on every tablet. */
-export function orderFleet(carts: Iterable<CartJson>, sort: FleetSort, filter: FleetFilter): CartJson[] {
-  return [...carts].filter(CHOSEN[filter]).sort((a, b) => COMPARE[sort](a, b) || byNumber(a, b))
+/** Returns the carts that pass a filter, the most urgent first, in an order that is the same on every tablet. */
+export function orderFleet(carts: Iterable<CartJson>, filter: FleetFilter): CartJson[] {
+  return [...carts].filter(CHOSEN[filter]).sort((a, b) => urgencyOf(a) - urgencyOf(b) || byNumber(a, b))
 }
 
-const COMPARE: Record<FleetSort, (a: CartJson, b: CartJson) => number> = {
-  matters: (a, b) => urgencyOf(a) - urgencyOf(b),
-  number: byNumber,
+/** Orders of the columns: the weakest battery, the unlocked carts and the longest silence come first. */
+export const FLEET_COMPARE = {
+  cart: byNumber,
   battery: (a, b) => chargeOf(a) - chargeOf(b),
-  heard: (a, b) => text(a.last_heard_at).localeCompare(text(b.last_heard_at)),
-}
+  lock: (a, b) => lockOf(a) - lockOf(b),
+  heard: (a, b) => (a.last_heard_at ?? '').localeCompare(b.last_heard_at ?? ''),
+} satisfies Record<string, (a: CartJson, b: CartJson) => number>
 
 /** Smaller values come first. */
 function urgencyOf(cart: CartJson): number {
@@ -55,7 +53,7 @@ function chargeOf({ battery }: CartJson): number {
   return battery === null ? Number.MAX_VALUE : (battery.percent ?? battery.rest_voltage ?? battery.voltage)
 }
 
-// ISO 8601 texts of equal length sort by time
-function text(at: string | null): string {
-  return at ?? ''
+/** Carts without a lock come last. */
+function lockOf({ lock }: CartJson): number {
+  return lock === null ? 2 : Number(lock.is_locked)
 }

@@ -1,3 +1,4 @@
+import { compareNatural } from '#shared/carts/cart-keys.ts'
 import type { BatteryRowJson, UtilisationRowJson } from '#shared/wire/reports.ts'
 
 /** Usage of one cart in a month. */
@@ -28,12 +29,6 @@ const TREND_MORNINGS = 3
  */
 const TREND_SPAN_DAYS = 7
 
-export const USE_SORTS = ['hours', 'distance', 'cart'] as const
-export type UseSort = (typeof USE_SORTS)[number]
-
-export const PACK_SORTS = ['weak', 'falling', 'cart'] as const
-export type PackSort = (typeof PACK_SORTS)[number]
-
 /** Returns the usage of each cart, in the order of the rows. */
 export function useByCart(rows: readonly UtilisationRowJson[]): CartUse[] {
   return grouped(rows).map(([cart, ofCart]) => ({
@@ -62,17 +57,13 @@ export function packByCart(rows: readonly BatteryRowJson[]): CartPack[] {
   })
 }
 
-/** Sorts the largest values first. */
-export function sortedUse(uses: readonly CartUse[], sort: UseSort): readonly CartUse[] {
-  if (sort === 'cart') return uses
-  return uses.toSorted((a, b) => (sort === 'hours' ? b.hours - a.hours : b.distanceM - a.distanceM))
+export function byCart(a: { cart: string }, b: { cart: string }): number {
+  return compareNatural(a.cart, b.cart)
 }
 
-/** Sorts the weakest batteries, or the fastest decline, first; carts with unknown values come last. */
-export function sortedPacks(packs: readonly CartPack[], sort: PackSort): readonly CartPack[] {
-  if (sort === 'cart') return packs
-  const of = ({ morningV, trendV }: CartPack) => (sort === 'weak' ? morningV : trendV) ?? Number.POSITIVE_INFINITY
-  return packs.toSorted((a, b) => (of(a) === of(b) ? 0 : of(a) - of(b)))
+/** Compares values of which unknown ones come last. */
+export function unknownLast(a: number | null, b: number | null): number {
+  return a === b ? 0 : (a ?? Number.POSITIVE_INFINITY) - (b ?? Number.POSITIVE_INFINITY)
 }
 
 /** Returns the hours of all carts on each day of a month; `rows` may be of a single cart. */

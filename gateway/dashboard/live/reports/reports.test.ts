@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hoursByDay, packByCart, sortedPacks, sortedUse, useByCart, voltsByDay } from './by-cart.ts'
+import { byCart, hoursByDay, packByCart, unknownLast, useByCart, voltsByDay } from './by-cart.ts'
 import { classesOf, classOf } from './classes.ts'
 import { daysIn, monthAfter, monthOf } from './months.ts'
 
@@ -27,14 +27,12 @@ test('use is summed by cart and by day', () => {
       ['10', 5, 8000, 2],
     ],
   )
-  const order = (sort: Parameters<typeof sortedUse>[1]) => sortedUse(uses, sort).map(({ cart }) => cart)
   assert.deepEqual(
-    [order('cart'), order('hours'), order('distance')],
-    [
-      ['2', '10'],
-      ['10', '2'],
-      ['2', '10'],
-    ],
+    uses
+      .toReversed()
+      .sort(byCart)
+      .map(({ cart }) => cart),
+    ['2', '10'],
   )
   assert.deepEqual(hoursByDay(USE, 3), [9, 0, 0])
 })
@@ -60,13 +58,9 @@ test('a battery that loses volts from morning to morning comes first', () => {
   assert.equal(falling?.lowestV, 38)
   assert.equal(short?.trendV, null, 'of less than a week')
   assert.deepEqual([unknown?.morningV, unknown?.trendV, unknown?.lowestV], [null, null, null])
-  const order = (sort: Parameters<typeof sortedPacks>[1]) => sortedPacks(packs, sort).map(({ cart }) => cart)
   assert.deepEqual(
-    [order('weak'), order('falling')],
-    [
-      ['2', '1', '4', '3'],
-      ['2', '1', '3', '4'],
-    ],
+    packs.toSorted((a, b) => unknownLast(a.trendV, b.trendV)).map(({ cart }) => cart),
+    ['2', '1', '3', '4'],
   )
   assert.deepEqual(voltsByDay(falling?.rows ?? [], 4, 'lowest_voltage'), [45, null, null, 42])
 })

@@ -13,7 +13,7 @@ import { Icon } from '#dashboard/ui/icons.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
-import { placeText } from '../cart-row.tsx'
+import { placeText } from '../place-text.ts'
 
 const ROW_PX = 72
 

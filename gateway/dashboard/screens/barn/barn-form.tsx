@@ -87,7 +87,7 @@ export function BarnForm({ circle, barn, onCircle }: BarnFormProps) {
         </Question>
       )}
       <div role="status">
-        {outcome?.kind === 'saved' && outcome.circle === circle && <p class="done">{texts.saved}</p>}
+        {outcome?.kind === 'saved' && outcome.circle === circle && <p class="good">{texts.saved}</p>}
         {outcome?.kind === 'refused' && <p class="error">{outcome.why}</p>}
       </div>
       {barn?.geometry.type === 'Polygon' && <p class="small">{texts.outline}</p>}

@@ -4,7 +4,7 @@ import { formatAge, formatMoment, formatSpeed, formatVoltage } from '#dashboard/
 import { BatteryBar } from '#dashboard/ui/battery-bar.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
-import { placeText } from '../cart-row.tsx'
+import { placeText } from '../place-text.ts'
 
 /** Details of the cart, each value with its age. */
 export function CartDetails({ cart }: { cart: CartJson }) {

@@ -63,14 +63,14 @@ export function DrawingPanel({ course, onPreview }: DrawingPanelProps) {
     })
   const hasDrawing = course !== null && course.features.length > 0
   return (
-    <section class="course-part" aria-labelledby="drawing-title">
+    <section class="stack course-part" aria-labelledby="drawing-title">
       <h2 id="drawing-title">{texts.drawing}</h2>
       {chosen === null && hasDrawing && <Counted counts={course.counts} />}
       {chosen === null && course !== null && !hasDrawing && <p>{texts.none}</p>}
       {chosen !== null && <p>{texts.preview(chosen.name)}</p>}
       {chosen !== null && <Counted counts={countsOf(chosen.course.features)} isNew />}
       {chosen !== null && (
-        <div class="course-row">
+        <div class="halves">
           <button type="button" class="button main" disabled={sending.isSending} onClick={() => void save(chosen)}>
             {texts.save}
           </button>
@@ -82,7 +82,7 @@ export function DrawingPanel({ course, onPreview }: DrawingPanelProps) {
       <div role="status">
         {fault !== null && <p class="error">{texts.faults[fault]}</p>}
         {sending.fault !== null && <p class="error">{sending.fault}</p>}
-        {isSaved && <p class="done">{texts.saved}</p>}
+        {isSaved && <p class="good">{texts.saved}</p>}
       </div>
       <FileChoice
         label={hasDrawing || chosen !== null ? texts.chooseOther : texts.choose}

@@ -58,7 +58,7 @@ export function PhotoPanel({ course, touched, onPreview }: PhotoPanelProps) {
     })
   const remove = () => sending.send(async () => void (await gate.act(() => api.call('DELETE /course/photo'))))
   return (
-    <section class="course-part" aria-labelledby="photo-title">
+    <section class="stack course-part" aria-labelledby="photo-title">
       <h2 id="photo-title">{texts.photo}</h2>
       {photo === null && <p>{course?.photo == null ? texts.noPhoto : texts.hasPhoto}</p>}
       {photo !== null && <PhotoPoints image={photo.image} pairs={pairs} touched={touched} onPairs={setPairs} />}
@@ -86,7 +86,7 @@ export function PhotoPanel({ course, touched, onPreview }: PhotoPanelProps) {
         {isReading && <p>{texts.choosing} …</p>}
         {problem !== null && <p class="error">{texts.photoFaults[problem]}</p>}
         {sending.fault !== null && <p class="error">{sending.fault}</p>}
-        {isSaved && <p class="done">{texts.saved}</p>}
+        {isSaved && <p class="good">{texts.saved}</p>}
       </div>
       {photo !== null && (
         <button type="button" class="button" onClick={done}>

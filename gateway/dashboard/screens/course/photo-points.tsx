@@ -55,7 +55,7 @@ export function PhotoPoints({ image, pairs, touched, onPairs }: PhotoPointsProps
       </button>
       {spot !== null && <CartPlaces label={texts.orCart} onPlace={pair} />}
       {pairs.length > 0 && (
-        <ul class="photo-pairs">
+        <ul class="stack photo-pairs">
           {pairs.map((known, i) => (
             <li key={`${known.from} ${known.to}`}>
               <span>{texts.point(i + 1)}</span>

@@ -26,24 +26,24 @@ export function DayList({ events, playback, label, none, wordsOf, onChoose }: Da
   const current = events[at]?.key
   if (events.length === 0) return <p>{none}</p>
   return (
-    <div class="day-list">
-      <VirtualList items={events} rowPx={ROW_PX} label={label} keyOf={({ key }) => key}>
-        {(event) => (
-          <button
-            type="button"
-            class="day-row"
-            aria-current={event.key === current ? 'true' : undefined}
-            onClick={() => {
-              playback.seek(event.atMs)
-              onChoose?.(event)
-            }}
-          >
-            <i class={`day-sign ${event.kind}`} aria-hidden="true" />
-            <time>{formatTime(event.atMs, time_zone)}</time>
-            <span dir="auto">{wordsOf(event)}</span>
-          </button>
-        )}
-      </VirtualList>
-    </div>
+    <VirtualList items={events} rowPx={ROW_PX} label={label} keyOf={({ key }) => key}>
+      {(event) => (
+        <button
+          type="button"
+          class="line"
+          aria-current={event.key === current ? 'true' : undefined}
+          onClick={() => {
+            playback.seek(event.atMs)
+            onChoose?.(event)
+          }}
+        >
+          <i class={`day-sign ${event.kind}`} aria-hidden="true" />
+          <time>{formatTime(event.atMs, time_zone)}</time>
+          <span class="clamp" dir="auto">
+            {wordsOf(event)}
+          </span>
+        </button>
+      )}
+    </VirtualList>
   )
 }

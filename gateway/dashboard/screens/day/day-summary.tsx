@@ -17,11 +17,11 @@ export function DaySummary({ known, fleet }: { known: CartDay; fleet: ReplayFlee
   const now = fleet.version.value > 0 ? momentInWords(known, fleet, units) : ''
   const trips = known.events.filter(({ kind }) => kind === 'trip').length
   return (
-    <div class="day-summary">
+    <div class="stack">
       <p>
         <strong>{trips === 0 ? texts.noTrips : texts.trips(trips, formatDistance(known.drivenM, units))}</strong>
       </p>
-      {known.hasGaps && <p class="day-note">{texts.gaps}</p>}
+      {known.hasGaps && <p class="box">{texts.gaps}</p>}
       <p class="day-now">{now}</p>
     </div>
   )

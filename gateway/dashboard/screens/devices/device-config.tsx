@@ -32,7 +32,7 @@ function Layers({ config, onChange }: { config: Config; onChange: () => Promise<
   const shown = LAYER_NAMES.filter((name) => name !== 'group' || group_id !== null)
   return (
     <>
-      <table class="layer-table">
+      <table class="table layer-table">
         <thead>
           <tr>
             <th scope="col">{texts.setting}</th>

@@ -1,87 +1,108 @@
-import { useState } from 'preact/hooks'
+import { isDeviceFound, lockOf } from '#dashboard/live/device-list.ts'
 import { deviceTexts, typeText } from '#dashboard/texts/devices.ts'
+import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { formatAge } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
+import { type Column, Table } from '#dashboard/ui/table.tsx'
+import { useAddress } from '#dashboard/ui/use-address.ts'
 import { AdminList } from '../more/admin-list.tsx'
 import { useAdminList } from '../more/use-admin-list.ts'
-import { toPage } from './pages.ts'
 import { type DeviceJson, type GroupJson, useRegister } from './use-devices.ts'
 
-const ROW_PX = 72
 const REFRESH_MS = 10_000
 
-export function DeviceList() {
+export function DeviceList({ chosen }: { chosen: string | null }) {
+  const { router } = useDashboard()
   const { devices, groups } = useRegister()
   const texts = deviceTexts()
+  const [search, setSearch] = useAddress('search')
   const list = useAdminList(async () => ({ devices: await devices(), groups: await groups() }), REFRESH_MS)
   return (
-    <div class="devices-part">
-      <p>{texts.what}</p>
+    <div class="filling">
       <div class="row">
-        <a class="button main" href={toPage('devices', 'new')}>
+        <p class="grow">{texts.what}</p>
+        <input
+          type="search"
+          class="input more-search"
+          aria-label={texts.search}
+          placeholder={texts.search}
+          autocomplete="off"
+          value={search}
+          onInput={({ currentTarget }) => setSearch(currentTarget.value)}
+        />
+        <a class="button main" href={router.beside('devices/new')}>
           {texts.add}
         </a>
-        <a class="button" href={toPage('devices', 'import')}>
+        <a class="button" href={router.beside('devices/import')}>
           {texts.importCsv}
         </a>
       </div>
-      <AdminList of={list}>{(register) => <Rows {...register} />}</AdminList>
+      <AdminList of={list}>{(register) => <Rows {...register} search={search} chosen={chosen} />}</AdminList>
     </div>
   )
 }
 
-function Rows({ devices, groups }: { devices: readonly DeviceJson[]; groups: readonly GroupJson[] }) {
-  const { clock, second } = useDashboard()
+interface RowsProps {
+  devices: readonly DeviceJson[]
+  groups: readonly GroupJson[]
+  search: string
+  chosen: string | null
+}
+
+function Rows({ devices, groups, search, chosen }: RowsProps) {
   const texts = deviceTexts()
-  const [search, setSearch] = useState('')
-  const wanted = search.trim().toLowerCase()
-  const found = devices.filter((device) => isMeant(device, wanted))
-  const nameOf = new Map(groups.map(({ group_id, name }) => [group_id, name]))
-  const nowMs = second.value >= 0 ? clock.nowMs() : 0
-  const factsOf = ({ cart, device_type, group_id, is_online, last_responded_at }: DeviceJson) => [
-    ...(cart === null ? [] : [texts.cartOf(cart)]),
-    typeText(device_type),
-    ...(group_id === null ? [] : [nameOf.get(group_id) ?? '']),
-    is_online
-      ? texts.online
-      : last_responded_at === undefined
-        ? texts.neverHeard
-        : texts.heard(formatAge(last_responded_at, nowMs)),
-  ]
+  const columns = useColumns(groups)
+  const found = devices.filter((device) => isDeviceFound(device, search)).toSorted(columns[0]?.compare)
+  if (found.length === 0) return <p>{texts.none}</p>
   return (
-    <>
-      <input
-        type="search"
-        class="input"
-        aria-label={texts.search}
-        placeholder={texts.search}
-        autocomplete="off"
-        value={search}
-        onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-      />
-      {found.length === 0 ? (
-        <p>{texts.none}</p>
-      ) : (
-        <div class="devices-list">
-          <VirtualList items={found} rowPx={ROW_PX} label={texts.title} keyOf={({ hardware_id }) => hardware_id}>
-            {(device) => (
-              <a class="device-row" href={toPage('devices', 'id', device.hardware_id)}>
-                <strong class="cut" dir="auto">
-                  {device.name ?? device.hardware_id}
-                </strong>
-                <span class="small cut" dir="auto">
-                  {[...(device.name === undefined ? [] : [device.hardware_id]), ...factsOf(device)].join(' · ')}
-                </span>
-              </a>
-            )}
-          </VirtualList>
-        </div>
-      )}
-    </>
+    <Table
+      label={texts.title}
+      items={found}
+      columns={columns}
+      chosen={chosen}
+      keyOf={({ hardware_id }) => hardware_id}
+    />
   )
 }
 
-function isMeant({ hardware_id, name, cart, short_id }: DeviceJson, wanted: string): boolean {
-  return [hardware_id, name ?? '', cart ?? '', short_id].some((text) => text.toLowerCase().includes(wanted))
+const typeOf = ({ device_type }: DeviceJson) => typeText(device_type)
+
+function useColumns(groups: readonly GroupJson[]): Column<DeviceJson>[] {
+  const { clock, second, router } = useDashboard()
+  const texts = deviceTexts()
+  const { columns, locked, unlocked } = fleetTexts()
+  const nowMs = second.value >= 0 ? clock.nowMs() : 0
+  const groupOf = ({ group_id }: DeviceJson) => groups.find((group) => group.group_id === group_id)?.name ?? ''
+  const by = (of: (device: DeviceJson) => string) => ({
+    compare: (a: DeviceJson, b: DeviceJson) => of(a).localeCompare(of(b), undefined, { numeric: true }),
+  })
+  const lockWord = (device: DeviceJson) => ({ true: locked, false: unlocked, null: '–' })[`${lockOf(device)}`]
+  const onlineWord = ({ is_online }: DeviceJson) => (is_online ? texts.online : texts.offline)
+  return [
+    {
+      key: 'device',
+      title: texts.name,
+      ...by(({ name, hardware_id }) => name ?? hardware_id),
+      cell: ({ name, hardware_id }) => (
+        <a class="cart-name" href={router.beside(`devices/id/${hardware_id}`)}>
+          <span class="words" dir="auto">
+            <strong>{name ?? hardware_id}</strong>
+            {name !== undefined && <span class="small">{hardware_id}</span>}
+          </span>
+        </a>
+      ),
+    },
+    { key: 'cart', title: columns.cart, ...by(({ cart }) => cart ?? '\uffff'), cell: ({ cart }) => cart ?? '–' },
+    { key: 'type', title: texts.type, is: 'wide', ...by(typeOf), cell: typeOf },
+    { key: 'group', title: texts.group, is: 'wide', ...by(groupOf), cell: groupOf },
+    { key: 'lock', title: columns.lock, is: 'wide', ...by(lockWord), cell: lockWord },
+    { key: 'online', title: texts.connected, ...by(onlineWord), cell: onlineWord },
+    {
+      key: 'heard',
+      title: columns.heard,
+      is: 'wide',
+      ...by((one) => one.last_responded_at ?? ''),
+      cell: ({ last_responded_at: at }) => (at === undefined ? texts.neverHeard : formatAge(at, nowMs)),
+    },
+  ]
 }

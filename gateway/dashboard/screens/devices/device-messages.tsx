@@ -23,7 +23,7 @@ export function DeviceMessages({ id }: { id: string }) {
           messages.length === 0 ? (
             <p>{texts.noMessages}</p>
           ) : (
-            <ul class="device-messages" aria-label={texts.messages}>
+            <ul class="items" aria-label={texts.messages}>
               {messages.map((message, i) => (
                 <Row key={`${message.at} ${i}`} message={message} />
               ))}
@@ -46,17 +46,17 @@ function Row({ message }: { message: Message }) {
     <li>
       <p class="row">
         <strong>{topic}</strong>
-        <span class={known === undefined ? 'device-refused' : ''}>{known ?? texts.refused(result)}</span>
+        <span class={known === undefined ? 'bad' : ''}>{known ?? texts.refused(result)}</span>
         <span class="small">{second.value >= 0 && formatAge(at, clock.nowMs())}</span>
         <span class="small">{texts.bytes(bytes)}</span>
         {off !== null && (
-          <span class="device-refused">
-            {texts.clockWas(texts.clockOff(formatSpan(Math.abs(off) * 1000), off > 0))}
-          </span>
+          <span class="bad">{texts.clockWas(texts.clockOff(formatSpan(Math.abs(off) * 1000), off > 0))}</span>
         )}
       </p>
-      {known !== undefined && reasons.length > 0 && <p class="device-refused">{texts.partly(reasons.join(', '))}</p>}
-      <pre dir="ltr">{encoding === 'base64' ? `base64: ${payload}` : payload}</pre>
+      {known !== undefined && reasons.length > 0 && <p class="bad">{texts.partly(reasons.join(', '))}</p>}
+      <pre class="raw" dir="ltr">
+        {encoding === 'base64' ? `base64: ${payload}` : payload}
+      </pre>
     </li>
   )
 }

@@ -1,10 +1,9 @@
 import { useState } from 'preact/hooks'
 import { deviceTexts, groupTexts } from '#dashboard/texts/devices.ts'
+import { AskButton } from '#dashboard/ui/ask-button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { Fault } from '#dashboard/ui/fault.tsx'
-import { Question } from '#dashboard/ui/question.tsx'
-import { refusalText } from '#dashboard/ui/refusal.ts'
-import { useSending } from '#dashboard/ui/sending.ts'
+import { SelectField } from '#dashboard/ui/select-field.tsx'
+import { SendForm } from '#dashboard/ui/send-form.tsx'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
 import { toPage } from './pages.ts'
 import type { DeviceJson, GroupJson } from './use-devices.ts'
@@ -21,13 +20,9 @@ interface GroupMembersProps {
 export function GroupMembers({ group, devices, onChange }: GroupMembersProps) {
   const { api } = useDashboard()
   const texts = groupTexts()
-  const [leaving, setLeaving] = useState<DeviceJson | null>(null)
   const members = devices.filter(({ group_id }) => group_id === group.group_id)
-  const takeOut = async () => {
-    if (leaving === null) return
-    const path = { groupId: group.group_id, id: leaving.hardware_id }
-    await api.call('DELETE /groups/{groupId}/devices/{id}', { path })
-    setLeaving(null)
+  const takeOut = async ({ hardware_id: id }: DeviceJson) => {
+    await api.call('DELETE /groups/{groupId}/devices/{id}', { path: { groupId: group.group_id, id } })
     await onChange()
   }
   return (
@@ -42,77 +37,46 @@ export function GroupMembers({ group, devices, onChange }: GroupMembersProps) {
             keyOf={({ hardware_id }) => hardware_id}
           >
             {(device) => (
-              <div class="group-member">
-                <a class="cut" dir="auto" href={toPage('devices', 'id', device.hardware_id)}>
+              <div class="line">
+                <a class="cut grow" dir="auto" href={toPage('devices', 'id', device.hardware_id)}>
                   {nameOf(device)}
                 </a>
-                <button
-                  type="button"
-                  class="button"
-                  aria-label={`${texts.takeOut}: ${device.hardware_id}`}
-                  onClick={() => setLeaving(device)}
-                >
-                  {texts.takeOut}
-                </button>
+                <AskButton
+                  action={texts.takeOut}
+                  label={`${texts.takeOut}: ${device.hardware_id}`}
+                  title={texts.takeOutTitle(device.hardware_id)}
+                  means={texts.takeOutWhy}
+                  onAnswer={() => takeOut(device)}
+                />
               </div>
             )}
           </VirtualList>
         </div>
       )}
       <AddMember group={group} devices={devices} onChange={onChange} />
-      {leaving !== null && (
-        <Question
-          title={texts.takeOutTitle(leaving.hardware_id)}
-          action={texts.takeOut}
-          isDanger
-          onCancel={() => setLeaving(null)}
-          onAnswer={takeOut}
-          refusal={refusalText}
-        >
-          <p>{texts.takeOutWhy}</p>
-        </Question>
-      )}
     </section>
   )
 }
 
 function AddMember({ group, devices, onChange }: GroupMembersProps) {
-  const { api, gate } = useDashboard()
+  const { api } = useDashboard()
   const texts = groupTexts()
   const [id, setId] = useState('')
-  const { send, fault, isSending } = useSending()
+  const others = devices.filter(({ group_id }) => group_id !== group.group_id)
   const add = async () => {
-    const path = { groupId: group.group_id, id }
-    await gate.act(() => api.call('PUT /groups/{groupId}/devices/{id}', { path }))
+    await api.call('PUT /groups/{groupId}/devices/{id}', { path: { groupId: group.group_id, id } })
     setId('')
     await onChange()
   }
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void send(add)
-      }}
-    >
-      <label class="field">
-        {texts.addMember}
-        <select value={id} onChange={({ currentTarget }) => setId(currentTarget.value)}>
-          <option value="">{texts.choose}</option>
-          {devices
-            .filter(({ group_id }) => group_id !== group.group_id)
-            .map((device) => (
-              <option key={device.hardware_id} value={device.hardware_id}>
-                {nameOf(device)}
-              </option>
-            ))}
-        </select>
-      </label>
-      <Fault text={fault} />
-      <button type="submit" class="button" disabled={isSending || id === ''}>
-        {texts.add}
-      </button>
-    </form>
+    <SendForm action={texts.add} isReady={id !== ''} onSend={add}>
+      <SelectField
+        name={texts.addMember}
+        value={id}
+        options={new Map([['', texts.choose], ...others.map((one) => [one.hardware_id, nameOf(one)] as const)])}
+        onChoose={setId}
+      />
+    </SendForm>
   )
 }
 

@@ -2,88 +2,97 @@ import './devices.css'
 import { useState } from 'preact/hooks'
 import { groupTexts } from '#dashboard/texts/devices.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { Fault } from '#dashboard/ui/fault.tsx'
-import { useSending } from '#dashboard/ui/sending.ts'
+import { Panes } from '#dashboard/ui/panes.tsx'
+import { SendForm } from '#dashboard/ui/send-form.tsx'
+import { Table } from '#dashboard/ui/table.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import { AdminList } from '../more/admin-list.tsx'
 import { useAdminList } from '../more/use-admin-list.ts'
 import { GroupPage } from './group-page.tsx'
-import { toPage } from './pages.ts'
-import { useRegister } from './use-devices.ts'
+import { type GroupJson, useRegister } from './use-devices.ts'
 
-/** Pages of the device groups: the list, or one group. */
+/** Device groups: the list, and next to it one of them. */
 export function GroupsPage() {
   const { router } = useDashboard()
+  const { groups } = useRegister()
   const texts = groupTexts()
   const [, id] = (router.route.value.rest ?? '').split('/')
-  if (id === undefined) return <GroupList />
-  return (
-    <div class="devices-part">
-      <a class="button" href={toPage('groups')}>
-        {texts.back}
-      </a>
+  const list = useAdminList(groups)
+  const chosen = id !== undefined && (
+    <div class="stack">
+      <p>
+        <a class="button" href={router.beside('groups')}>
+          {texts.back}
+        </a>
+      </p>
       <GroupPage key={id} groupId={Number(id)} />
     </div>
   )
+  return (
+    <Panes
+      list={
+        <div class="filling">
+          <p>{texts.what}</p>
+          <AdminList of={list}>{(all) => <GroupList groups={all} chosen={id ?? null} />}</AdminList>
+        </div>
+      }
+      chosen={chosen || null}
+    />
+  )
 }
 
-function GroupList() {
-  const { groups } = useRegister()
+function GroupList({ groups, chosen }: { groups: readonly GroupJson[]; chosen: string | null }) {
+  const { router } = useDashboard()
   const texts = groupTexts()
-  const list = useAdminList(groups)
   return (
-    <div class="devices-part">
-      <p>{texts.what}</p>
-      <AdminList of={list}>
-        {(all) => (
-          <>
-            {all.length === 0 ? (
-              <p>{texts.none}</p>
-            ) : (
-              <nav class="panel more-links" aria-label={texts.title}>
-                {all.map(({ group_id, name, device_count }) => (
-                  <a key={group_id} href={toPage('groups', String(group_id))}>
-                    <span class="cut" dir="auto">
-                      {name}
-                    </span>
-                    <span class="small">{texts.members(device_count)}</span>
-                  </a>
-                ))}
-              </nav>
-            )}
-            <NewGroup key={all.length} />
-          </>
-        )}
-      </AdminList>
-    </div>
+    <>
+      <NewGroup key={groups.length} />
+      {groups.length === 0 ? (
+        <p>{texts.none}</p>
+      ) : (
+        <Table
+          label={texts.title}
+          items={groups}
+          chosen={chosen}
+          keyOf={({ group_id }) => String(group_id)}
+          columns={[
+            {
+              key: 'name',
+              title: texts.name,
+              compare: (a, b) => a.name.localeCompare(b.name),
+              cell: ({ group_id, name }) => (
+                <a class="cart-name cut" dir="auto" href={router.beside(`groups/${group_id}`)}>
+                  {name}
+                </a>
+              ),
+            },
+            {
+              key: 'devices',
+              title: texts.devices,
+              compare: (a, b) => a.device_count - b.device_count,
+              cell: ({ device_count }) => texts.members(device_count),
+            },
+          ]}
+        />
+      )}
+    </>
   )
 }
 
 function NewGroup() {
-  const { api, gate, router } = useDashboard()
+  const { api, router } = useDashboard()
   const texts = groupTexts()
   const [name, setName] = useState('')
-  const { send, fault, isSending } = useSending()
   const create = async () => {
-    const { group_id } = await gate.act(() => api.call('POST /groups', { body: { name: name.trim() } }))
+    const { group_id } = await api.call('POST /groups', { body: { name: name.trim() } })
     router.go('more', `groups/${group_id}`)
   }
   return (
     <section class="panel">
       <h2>{texts.create}</h2>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void send(create)
-        }}
-      >
+      <SendForm action={texts.create} isReady={name.trim() !== ''} onSend={create}>
         <TextField name={texts.name} max={200} value={name} onInput={setName} />
-        <Fault text={fault} />
-        <button type="submit" class="button main" disabled={isSending || name.trim() === ''}>
-          {texts.create}
-        </button>
-      </form>
+      </SendForm>
     </section>
   )
 }

@@ -162,7 +162,7 @@ function Errors({ errors }: { errors: readonly LineError[] }) {
           keyOf={({ line, code }) => `${line} ${code}`}
         >
           {(error) => (
-            <div class="import-error" dir="auto">
+            <div class="line words" dir="auto">
               {`${texts.line(error.line)}: ${faultText(error)}`}
             </div>
           )}

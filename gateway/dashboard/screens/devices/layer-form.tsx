@@ -129,7 +129,7 @@ function SettingField({ name, property, fault, value, onInput }: SettingFieldPro
       <span id={`${id}-hint`} class="small" dir="auto">
         {property.description ?? name}
       </span>
-      <span id={`${id}-fault`} class="device-refused" role={fault === undefined ? undefined : 'alert'}>
+      <span id={`${id}-fault`} class="bad" role={fault === undefined ? undefined : 'alert'}>
         {fault}
       </span>
     </div>

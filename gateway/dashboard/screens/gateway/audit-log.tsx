@@ -1,12 +1,14 @@
-import './gateway.css'
-import { useState } from 'preact/hooks'
+import type { Dashboard } from '#dashboard/live/dashboard.ts'
+import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { cartTexts } from '#dashboard/texts/cart.ts'
-import { auditSentence, auditWords } from '#dashboard/texts/gateway/audit-words.ts'
+import { type AuditNames, auditAct, auditSentence } from '#dashboard/texts/gateway/audit-words.ts'
 import { gatewayTexts } from '#dashboard/texts/gateway/gateway.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { saveCsv } from '#dashboard/ui/save-file.ts'
+import { SelectField } from '#dashboard/ui/select-field.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
+import { useAddress } from '#dashboard/ui/use-address.ts'
 import { AUDIT_ACTIONS } from '#shared/audit-actions.ts'
 import type { AuditEntryJson } from '#shared/wire/audit-log.ts'
 import { AdminList } from '../more/admin-list.tsx'
@@ -18,20 +20,22 @@ const PAGE = 50
 /** Maximum number of entries in one response of the gateway. */
 const CSV_ENTRIES = 1_000
 
-/** Activity log: a page of More, which provides its title. */
+/** Activity log in sentences: a page of More, which provides its title. */
 export function AuditLogPage() {
-  const { api, gate, fleet } = useDashboard()
+  const { api, gate, fleet, router } = useDashboard()
   const texts = gatewayTexts()
-  const [userId, setUserId] = useState('')
-  const [action, setAction] = useState('')
-  const [offset, setOffset] = useState(0)
+  const [userId] = useAddress('person')
+  const [action] = useAddress('action')
+  const [from] = useAddress('from')
   const { send, fault, isSending } = useSending()
   const filter = {
     ...(userId === '' ? {} : { user_id: userId }),
     ...(action === '' ? {} : { action }),
   }
+  const offset = Number(from)
   const load = async () => ({
     users: await api.call('GET /users'),
+    sessions: await api.call('GET /sessions'),
     log: await api.call('GET /audit-log', { query: { ...filter, limit: PAGE, offset } }),
   })
   const list = useAdminList(load, undefined, JSON.stringify({ ...filter, offset }))
@@ -40,127 +44,83 @@ export function AuditLogPage() {
     const response = await gate.act(() => api.download('GET /audit-log', { query }))
     saveCsv('audit-log.csv', await response.text())
   }
+  const actions = AUDIT_ACTIONS.map((one) => [one as string, auditAct(one)] as const)
   return (
-    <>
-      <p>{texts.auditWhy}</p>
-      <AdminList of={list}>
-        {({ users, log: { entries } }) => {
-          const nameOf = (id: string) => nameIn(users, fleet.devices, id)
-          return (
-            <>
-              <div class="stack">
-                <label class="field">
-                  {texts.person}
-                  <select
-                    value={userId}
-                    onChange={({ currentTarget: { value } }) => {
-                      setOffset(0)
-                      setUserId(value)
-                    }}
-                  >
-                    <option value="">{texts.everybody}</option>
-                    {users.map(({ user_id, name }) => (
-                      <option key={user_id} value={user_id}>
-                        {name}
-                      </option>
-                    ))}
-                  </select>
-                </label>
-                <label class="field">
-                  {texts.action}
-                  <select
-                    value={action}
-                    onChange={({ currentTarget: { value } }) => {
-                      setOffset(0)
-                      setAction(value)
-                    }}
-                  >
-                    <option value="">{texts.everything}</option>
-                    {AUDIT_ACTIONS.map((one) => ({ one, words: auditWords(one) }))
-                      .sort((a, b) => a.words.localeCompare(b.words))
-                      .map(({ one, words }) => (
-                        <option key={one} value={one}>
-                          {words}
-                        </option>
-                      ))}
-                  </select>
-                </label>
-                <Fault text={fault} />
-                <button type="button" class="button" disabled={isSending} onClick={() => void send(save)}>
-                  {texts.saveCsv}
-                </button>
-              </div>
-              <section class="panel">
-                {entries.length === 0 && <p>{texts.noEntries}</p>}
-                <ul class="items">
-                  {entries.map((entry) => (
-                    <Entry key={entry.entry_id} entry={entry} who={whoDid(entry, users)} name={nameOf} />
-                  ))}
-                </ul>
-                <Pager
-                  offset={offset}
-                  limit={PAGE}
-                  isLast={entries.length < PAGE}
-                  onOffset={setOffset}
-                  names={{ previous: texts.newer, next: texts.older }}
-                />
-              </section>
-            </>
-          )
-        }}
-      </AdminList>
-    </>
+    <AdminList of={list}>
+      {({ users, sessions, log: { entries } }) => {
+        const names: AuditNames = {
+          of: (id) => users.find(({ user_id }) => user_id === id)?.name ?? nameInFleet(fleet, id),
+          tablet: (id) => sessions.find(({ session_id }) => session_id === id)?.name ?? null,
+        }
+        return (
+          <>
+            <div class="row not-printed">
+              <p class="grow">{texts.auditWhy}</p>
+              <SelectField
+                name={texts.person}
+                value={userId}
+                options={new Map([['', texts.everybody], ...users.map((user) => [user.user_id, user.name] as const)])}
+                onChoose={(person) => router.choose({ person, from: '' })}
+              />
+              <SelectField
+                name={texts.action}
+                value={action}
+                options={new Map([['', texts.everything], ...actions.toSorted(([, a], [, b]) => a.localeCompare(b))])}
+                onChoose={(chosen) => router.choose({ action: chosen, from: '' })}
+              />
+              <button type="button" class="button" disabled={isSending} onClick={() => void send(save)}>
+                {texts.saveCsv}
+              </button>
+            </div>
+            <Fault text={fault} />
+            <section class="panel">
+              {entries.length === 0 && <p>{texts.noEntries}</p>}
+              <ul class="items">
+                {entries.map((entry) => (
+                  <Entry key={entry.entry_id} entry={entry} names={names} />
+                ))}
+              </ul>
+              <Pager
+                offset={offset}
+                limit={PAGE}
+                isLast={entries.length < PAGE}
+                onOffset={(next) => router.choose({ from: next === 0 ? '' : String(next) })}
+                names={{ previous: texts.newer, next: texts.older }}
+              />
+            </section>
+          </>
+        )
+      }}
+    </AdminList>
   )
 }
 
-/** Returns the name of a user or a device; the id of any other object. */
-function nameIn(
-  users: readonly { user_id: string; name: string }[],
-  devices: ReadonlyMap<string, { cart: string | null; name?: string | undefined }>,
-  id: string,
-): string {
-  const device = devices.get(id)
-  const cart = device?.cart == null ? undefined : cartTexts().cart(device.cart)
-  return users.find(({ user_id }) => user_id === id)?.name ?? cart ?? device?.name ?? id
+/** Returns the cart or the name of a device, or what an alert is about; the id of any other object. */
+function nameInFleet({ devices, alerts }: Dashboard['fleet'], id: string): string {
+  const [device, alert] = [devices.get(id), alerts.get(id)]
+  if (alert !== undefined) return `“${alertTexts().kinds[alert.kind]}”, ${cartTexts().cart(alert.cart ?? '')}`
+  return device?.cart == null ? (device?.name ?? id) : cartTexts().cart(device.cart)
 }
 
-function whoDid(
-  { user_id, person, address }: AuditEntryJson,
-  users: readonly { user_id: string; name: string }[],
-): string {
-  const texts = gatewayTexts()
-  const user = users.find((one) => one.user_id === user_id)?.name ?? user_id
-  if (user === null) return address ?? texts.gatewayItself
-  return person === null ? user : texts.forPerson(person.name, user)
-}
-
-interface EntryProps {
-  entry: AuditEntryJson
-  who: string
-  name: (id: string) => string
-}
-
-function Entry({ entry, who, name }: EntryProps) {
+function Entry({ entry, names }: { entry: AuditEntryJson; names: AuditNames }) {
   const texts = gatewayTexts()
   const moment = useMoments()
   const { at, before, after } = entry
   return (
     <li>
-      <div class="what">
-        <p dir="auto">
-          <strong>{auditSentence(entry, name)}</strong>
-        </p>
-        <p class="small" dir="auto">
-          {`${moment(at)} · ${who}`}
-        </p>
-        {(before !== null || after !== null) && (
-          <details class="unfold">
-            <summary>{texts.changed}</summary>
-            <Values name={texts.before} values={before} />
-            <Values name={texts.after} values={after} />
-          </details>
-        )}
+      <div class="words">
+        <strong class="sentence" dir="auto">
+          {auditSentence(entry, names)}
+        </strong>
+        <span class="small">{moment(at)}</span>
       </div>
+      {(before !== null || after !== null) && (
+        <details class="unfold not-printed">
+          <summary>{texts.changed}</summary>
+          <Values name={texts.before} values={before} />
+          <Values name={texts.after} values={after} />
+        </details>
+      )}
     </li>
   )
 }
@@ -168,7 +128,7 @@ function Entry({ entry, who, name }: EntryProps) {
 function Values({ name, values }: { name: string; values: AuditEntryJson['before'] }) {
   if (values === null) return null
   return (
-    <pre class="raw-message" dir="auto">
+    <pre class="raw" dir="auto">
       {`${name}: ${JSON.stringify(values, null, 1)}`}
     </pre>
   )

@@ -33,7 +33,7 @@ export function BackupsPage() {
             {backups.backups.length > 0 && <Kept backups={backups.backups} />}
             <section class="panel">
               <h2>{texts.lacks}</h2>
-              <ul lang="en">
+              <ul class="bullets" lang="en">
                 {backups.lacks.map((what) => (
                   <li key={what}>{what}</li>
                 ))}

@@ -119,7 +119,7 @@ function Message({ message }: { message: AnswerOf<'GET /mqtt/quarantine'>[number
         <summary dir="auto">
           {[moment(received_at), topic, reason, texts.bytes(formatCount(size_bytes))].join(' · ')}
         </summary>
-        <pre class="raw-message" dir="auto">
+        <pre class="raw" dir="auto">
           {readPayload(payload)}
         </pre>
       </details>

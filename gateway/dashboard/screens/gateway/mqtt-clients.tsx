@@ -1,10 +1,10 @@
-import { useState } from 'preact/hooks'
 import { formatNumber } from '#dashboard/texts/format.ts'
 import { gatewayTexts } from '#dashboard/texts/gateway/gateway.ts'
+import { AskButton } from '#dashboard/ui/ask-button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { Question } from '#dashboard/ui/question.tsx'
-import { refusalText } from '#dashboard/ui/refusal.ts'
+import { SelectField } from '#dashboard/ui/select-field.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
+import { useAddress, useChoice } from '#dashboard/ui/use-address.ts'
 import type { MqttClientJson } from '#shared/wire/mqtt-status.ts'
 import { AdminList } from '../more/admin-list.tsx'
 import { useAdminList } from '../more/use-admin-list.ts'
@@ -13,15 +13,15 @@ import { Pager } from './pager.tsx'
 
 const [PAGE, RELOAD_EVERY_MS, SEARCH_MAX] = [25, 5_000, 64]
 const CONNECTIONS = ['all', 'connected', 'away'] as const
-type Connections = (typeof CONNECTIONS)[number]
 
 /** Clients of the broker: a page of More, which provides its title. */
 export function MqttClientsPage() {
-  const { api } = useDashboard()
+  const { api, router } = useDashboard()
   const texts = gatewayTexts()
-  const [search, setSearch] = useState('')
-  const [shown, show] = useState<Connections>('all')
-  const [offset, setOffset] = useState(0)
+  const [search] = useAddress('search')
+  const [from, setFrom] = useAddress('from')
+  const [shown] = useChoice('show', CONNECTIONS)
+  const offset = Number(from)
   const query = {
     ...(search.trim() === '' ? {} : { search: search.trim() }),
     ...(shown === 'all' ? {} : { connected: shown === 'connected' ? ('true' as const) : ('false' as const) }),
@@ -32,32 +32,19 @@ export function MqttClientsPage() {
   return (
     <>
       <p>{texts.mqttWhy}</p>
-      <div class="stack">
+      <div class="row">
         <TextField
           name={texts.find}
           max={SEARCH_MAX}
           value={search}
-          onInput={(value) => {
-            setOffset(0)
-            setSearch(value)
-          }}
+          onInput={(value) => router.choose({ from: '', search: value })}
         />
-        <label class="field">
-          {texts.show}
-          <select
-            value={shown}
-            onChange={({ currentTarget: { value } }) => {
-              setOffset(0)
-              show(CONNECTIONS.find((one) => one === value) ?? 'all')
-            }}
-          >
-            {CONNECTIONS.map((one) => (
-              <option key={one} value={one}>
-                {texts.connections[one]}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectField
+          name={texts.show}
+          value={shown}
+          options={texts.connections}
+          onChoose={(one) => router.choose({ from: '', show: one })}
+        />
       </div>
       <AdminList of={list}>
         {({ clients }) => (
@@ -72,7 +59,7 @@ export function MqttClientsPage() {
               offset={offset}
               limit={PAGE}
               isLast={clients.length < PAGE}
-              onOffset={setOffset}
+              onOffset={(next) => setFrom(next === 0 ? '' : String(next))}
               names={{ previous: texts.previousPage, next: texts.nextPage }}
             />
           </section>
@@ -86,7 +73,6 @@ function Client({ client, onChange }: { client: MqttClientJson; onChange: () => 
   const { api } = useDashboard()
   const texts = gatewayTexts()
   const moment = useMoments()
-  const [isAsked, ask] = useState(false)
   const { client_id, user_id, kind, connected_since, address, received, queue, throttled } = client
   const takenOver = client.taken_over ?? 0
   const disconnect = async () => {
@@ -94,7 +80,6 @@ function Client({ client, onChange }: { client: MqttClientJson; onChange: () => 
       path: { client_id },
       query: user_id === null ? {} : { user_id },
     })
-    ask(false)
     await onChange()
   }
   return (
@@ -119,21 +104,13 @@ function Client({ client, onChange }: { client: MqttClientJson; onChange: () => 
           ].join(' · ')}
         </p>
       </div>
-      <button type="button" class="button" aria-label={`${texts.disconnect}: ${client_id}`} onClick={() => ask(true)}>
-        {texts.disconnect}
-      </button>
-      {isAsked && (
-        <Question
-          title={texts.askDisconnect(client_id)}
-          action={texts.disconnect}
-          isDanger
-          refusal={refusalText}
-          onCancel={() => ask(false)}
-          onAnswer={disconnect}
-        >
-          <p>{texts.disconnectMeans}</p>
-        </Question>
-      )}
+      <AskButton
+        action={texts.disconnect}
+        label={`${texts.disconnect}: ${client_id}`}
+        title={texts.askDisconnect(client_id)}
+        means={texts.disconnectMeans}
+        onAnswer={disconnect}
+      />
     </li>
   )
 }

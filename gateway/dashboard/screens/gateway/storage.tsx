@@ -120,7 +120,7 @@ function Ages({ keptDays }: { keptDays: number }) {
           months.length === 0 ? (
             <p>{texts.noAges}</p>
           ) : (
-            <table class="ages">
+            <table class="table">
               <thead>
                 <tr>
                   <th>{texts.month}</th>

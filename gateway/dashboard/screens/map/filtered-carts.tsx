@@ -9,7 +9,7 @@ import { shellTexts } from '#dashboard/texts/shell.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
-import { placeText } from '../cart-row.tsx'
+import { placeText } from '../place-text.ts'
 
 const ROW_PX = 68
 

@@ -12,7 +12,7 @@ export function KeyShown({ apiKey, of }: { apiKey: string; of: string }) {
   return (
     <>
       <p>
-        <output class="key-shown">{apiKey}</output>
+        <output class="box address key-shown">{apiKey}</output>
       </p>
       <div class="row">
         <button type="button" class="button" onClick={() => void copyText(apiKey).then(setCopied)}>

@@ -1,114 +1,110 @@
 import { useState } from 'preact/hooks'
 import { peopleTexts } from '#dashboard/texts/people.ts'
+import { tabletTexts } from '#dashboard/texts/tablets.ts'
+import { AskButton } from '#dashboard/ui/ask-button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Dialog } from '#dashboard/ui/dialog.tsx'
-import { Fault } from '#dashboard/ui/fault.tsx'
-import { Question } from '#dashboard/ui/question.tsx'
-import { refusalText } from '#dashboard/ui/refusal.ts'
-import { useSending } from '#dashboard/ui/sending.ts'
+import { SendForm } from '#dashboard/ui/send-form.tsx'
 import { useUnsaved } from '#dashboard/ui/unsaved.ts'
 import type { InputOf } from '#shared/wire/operation-types.ts'
 import type { UserJson } from '#shared/wire/users.ts'
 import { KeyShown } from './key-shown.tsx'
-import { draftOf, UserFields, useUserBody } from './user-fields.tsx'
+import { PinDialog } from './pin-dialog.tsx'
+import { draftOf, NEW_USER, UserFields, useUserBody } from './user-fields.tsx'
 
-interface PersonPanelProps {
-  user: UserJson
-  /** Called when it closes after a possible change. */
-  onClose: () => void
-}
-
-type Step = 'change' | 'key' | 'disable' | 'remove'
-
-/** Edits a user: properties, key, activation, deletion. */
-export function PersonPanel({ user, onClose }: PersonPanelProps) {
-  const { api, gate } = useDashboard()
+/** Edits a user: properties, PIN, key, activation, deletion. */
+export function PersonPanel({ user, onDone }: { user: UserJson; onDone: () => Promise<void> }) {
+  const { api } = useDashboard()
   const texts = peopleTexts()
-  const [step, go] = useState<Step>('change')
+  const { setPin, pinFor } = tabletTexts()
   const [draft, setDraft] = useState(() => draftOf(user))
   const [key, setKey] = useState<string | null>(null)
+  const [isPinAsked, askPin] = useState(false)
   const bodyOf = useUserBody()
-  const { send, fault, isSending } = useSending()
   const path = { id: user.user_id }
   const patch = async (body: InputOf<'PATCH /users/{id}'>['body']) => {
     await api.call('PATCH /users/{id}', { path, body })
-    onClose()
+    await onDone()
   }
-  if (key !== null) return <IssuedKey name={user.name} apiKey={key} onDone={onClose} />
-  const back = { onCancel: () => go('change'), refusal: refusalText }
-  if (step === 'key')
-    return (
-      <Question
-        {...back}
-        title={texts.askNewKey(user.name)}
-        action={texts.newKey}
-        isDanger
-        onAnswer={async () => setKey((await api.call('POST /users/{id}/rotate-key', { path })).api_key)}
-      >
-        <p>{texts.newKeyMeans}</p>
-      </Question>
-    )
-  if (step === 'disable')
-    return (
-      <Question
-        {...back}
-        title={texts.askDisable(user.name)}
-        action={texts.disable}
-        isDanger
-        onAnswer={() => patch({ is_active: false })}
-      >
-        <p>{texts.disableMeans}</p>
-      </Question>
-    )
-  if (step === 'remove')
-    return (
-      <Question
-        {...back}
-        title={texts.askRemove(user.name)}
-        action={texts.remove}
-        isDanger
-        onAnswer={async () => {
-          await api.call('DELETE /users/{id}', { path })
-          onClose()
-        }}
-      >
-        <p>{texts.removeMeans}</p>
-      </Question>
-    )
+  const newKey = async () => setKey((await api.call('POST /users/{id}/rotate-key', { path })).api_key)
+  const remove = async () => {
+    await api.call('DELETE /users/{id}', { path })
+    await onDone()
+  }
   return (
-    <Question
-      title={texts.changeOf(user.name)}
-      action={texts.save}
-      isReady={draft.name.trim() !== ''}
-      refusal={refusalText}
-      onCancel={onClose}
-      onAnswer={() => patch(bodyOf(draft))}
-    >
-      <UserFields draft={draft} onDraft={setDraft} />
+    <section class="panel">
+      <h2 dir="auto">{texts.changeOf(user.name)}</h2>
+      <SendForm action={texts.save} isReady={draft.name.trim() !== ''} onSend={() => patch(bodyOf(draft))}>
+        <UserFields draft={draft} onDraft={setDraft} />
+      </SendForm>
       <div class="row">
-        <button type="button" class="button" onClick={() => go('key')}>
-          {texts.newKey}
-        </button>
-        {user.is_active ? (
-          <button type="button" class="button" onClick={() => go('disable')}>
-            {texts.disable}
-          </button>
-        ) : (
-          <button
-            type="button"
-            class="button"
-            disabled={isSending}
-            onClick={() => void send(() => gate.act(() => patch({ is_active: true })))}
-          >
-            {texts.enable}
+        {user.role !== 'metrics' && (
+          <button type="button" class="button" onClick={() => askPin(true)}>
+            {setPin}
           </button>
         )}
-        <button type="button" class="button" onClick={() => go('remove')}>
-          {texts.remove}
-        </button>
+        <AskButton
+          action={texts.newKey}
+          title={texts.askNewKey(user.name)}
+          means={texts.newKeyMeans}
+          onAnswer={newKey}
+        />
+        {user.is_active ? (
+          <AskButton
+            action={texts.disable}
+            title={texts.askDisable(user.name)}
+            means={texts.disableMeans}
+            onAnswer={() => patch({ is_active: false })}
+          />
+        ) : (
+          <SendForm action={texts.enable} onSend={() => patch({ is_active: true })} />
+        )}
+        <AskButton
+          action={texts.remove}
+          title={texts.askRemove(user.name)}
+          means={texts.removeMeans}
+          onAnswer={remove}
+        />
       </div>
-      <Fault text={fault} />
-    </Question>
+      {key !== null && <IssuedKey name={user.name} apiKey={key} onDone={() => setKey(null)} />}
+      {isPinAsked && (
+        <PinDialog
+          userId={user.user_id}
+          hasPin={user.has_pin}
+          title={pinFor(user.name)}
+          onClose={(isSet) => {
+            askPin(false)
+            if (isSet) void onDone()
+          }}
+        />
+      )}
+    </section>
+  )
+}
+
+export function NewPerson({ onChange }: { onChange: () => Promise<void> }) {
+  const { api } = useDashboard()
+  const texts = tabletTexts()
+  const [draft, setDraft] = useState(NEW_USER)
+  const [made, setMade] = useState<{ name: string; apiKey: string } | null>(null)
+  const bodyOf = useUserBody()
+  const add = async () => {
+    const { user, api_key } = await api.call('POST /users', { body: bodyOf(draft) })
+    setMade({ name: user.name, apiKey: api_key })
+  }
+  const saved = () => {
+    setMade(null)
+    setDraft(NEW_USER)
+    void onChange()
+  }
+  return (
+    <section class="panel">
+      <h2>{texts.newPerson}</h2>
+      <SendForm action={texts.add} isReady={draft.name.trim() !== ''} onSend={add}>
+        <UserFields draft={draft} onDraft={setDraft} />
+      </SendForm>
+      {made !== null && <IssuedKey {...made} onDone={saved} />}
+    </section>
   )
 }
 
@@ -119,7 +115,7 @@ interface IssuedKeyProps {
 }
 
 /** Key that is shown only once: neither Escape nor a tap outside closes the dialog. */
-export function IssuedKey({ name, apiKey, onDone }: IssuedKeyProps) {
+function IssuedKey({ name, apiKey, onDone }: IssuedKeyProps) {
   const texts = peopleTexts()
   useUnsaved(texts.leaveKey(name))
   return (

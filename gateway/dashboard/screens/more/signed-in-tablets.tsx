@@ -1,11 +1,7 @@
-import { useState } from 'preact/hooks'
 import { formatAge } from '#dashboard/texts/format.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
+import { AskButton } from '#dashboard/ui/ask-button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { Dialog } from '#dashboard/ui/dialog.tsx'
-import { Fault } from '#dashboard/ui/fault.tsx'
-import { useSending } from '#dashboard/ui/sending.ts'
-import type { SessionJson } from '#shared/wire/sessions.ts'
 import { nameOf, type Tablets } from './tablet-list.ts'
 
 interface SignedInTabletsProps {
@@ -15,9 +11,8 @@ interface SignedInTabletsProps {
 
 /** List of all signed-in browsers, the most recently used first. */
 export function SignedInTablets({ tablets, onChange }: SignedInTabletsProps) {
-  const { me, clock, second } = useDashboard()
+  const { api, me, clock, second } = useDashboard()
   const texts = tabletTexts()
-  const [chosen, choose] = useState<SessionJson | null>(null)
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
   const sessions = [...tablets.sessions].sort((a, b) => (a.last_used_at < b.last_used_at ? 1 : -1))
   return (
@@ -43,51 +38,20 @@ export function SignedInTablets({ tablets, onChange }: SignedInTabletsProps) {
             {session.session_id === me.value?.session?.session_id ? (
               <span>{texts.thisTablet}</span>
             ) : (
-              <button
-                type="button"
-                class="button"
-                aria-label={`${texts.signOut}: ${session.name}`}
-                onClick={() => choose(session)}
-              >
-                {texts.signOut}
-              </button>
+              <AskButton
+                action={texts.signOut}
+                label={`${texts.signOut}: ${session.name}`}
+                title={texts.signOutOf(session.name)}
+                means={texts.signOutWhy}
+                onAnswer={async () => {
+                  await api.call('DELETE /sessions/{id}', { path: { id: session.session_id } })
+                  await onChange()
+                }}
+              />
             )}
           </li>
         ))}
       </ul>
-      {chosen !== null && (
-        <Revoke
-          session={chosen}
-          onClose={() => {
-            choose(null)
-            void onChange()
-          }}
-        />
-      )}
     </section>
-  )
-}
-
-function Revoke({ session, onClose }: { session: SessionJson; onClose: () => void }) {
-  const { api, gate } = useDashboard()
-  const texts = tabletTexts()
-  const { send, fault, isSending } = useSending()
-  const revoke = async () => {
-    await gate.act(() => api.call('DELETE /sessions/{id}', { path: { id: session.session_id } }))
-    onClose()
-  }
-  return (
-    <Dialog title={texts.signOutOf(session.name)} onCancel={onClose}>
-      <p>{texts.signOutWhy}</p>
-      <Fault text={fault} />
-      <div class="dialog-buttons">
-        <button type="button" class="button" onClick={onClose}>
-          {texts.cancel}
-        </button>
-        <button type="button" class="button danger" disabled={isSending} onClick={() => void send(revoke)}>
-          {texts.signOut}
-        </button>
-      </div>
-    </Dialog>
   )
 }

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { SelectField } from '#dashboard/ui/select-field.tsx'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import type { Role } from '#shared/wire/users.ts'
 
@@ -32,33 +33,22 @@ export function UserChoice({ choice }: { choice: ReturnType<typeof useUserChoice
   const { active, userId, setUserId, role, setRole } = choice
   const texts = tabletTexts()
   const { roles } = moreTexts()
+  const people = active.map(({ user_id, name, role }) => [user_id, `${name} (${roles[role]})`] as const)
   return (
     <>
-      <label class="field">
-        {texts.asWhom}
-        <select value={userId} onChange={({ currentTarget }) => setUserId(currentTarget.value)}>
-          <option value="">{texts.sharedTablet}</option>
-          {active.map(({ user_id, name, role: known }) => (
-            <option key={user_id} value={user_id}>
-              {`${name} (${roles[known]})`}
-            </option>
-          ))}
-        </select>
-      </label>
+      <SelectField
+        name={texts.asWhom}
+        value={userId}
+        options={new Map([['', texts.sharedTablet], ...people])}
+        onChoose={setUserId}
+      />
       {userId === '' && (
-        <label class="field">
-          {texts.role}
-          <select
-            value={role}
-            onChange={({ currentTarget: { value } }) => setRole(ROLES.find((one) => one === value) ?? 'staff')}
-          >
-            {ROLES.map((one) => (
-              <option key={one} value={one}>
-                {roles[one]}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectField
+          name={texts.role}
+          value={role}
+          options={new Map(ROLES.map((one) => [one, roles[one]]))}
+          onChoose={setRole}
+        />
       )}
     </>
   )

@@ -4,7 +4,9 @@ import { moreTexts } from '#dashboard/texts/more.ts'
 import { peopleTexts } from '#dashboard/texts/people.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { SelectField } from '#dashboard/ui/select-field.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
+import { TickField } from '#dashboard/ui/tick-field.tsx'
 import type { InputOf } from '#shared/wire/operation-types.ts'
 import type { UserJson, UserRole } from '#shared/wire/users.ts'
 
@@ -55,8 +57,8 @@ export function UserFields({ draft, onDraft }: UserFieldsProps) {
   const { roles } = moreTexts()
   const group = useId()
   const { role, scope, masksCodes } = draft
-  const chooseRole = (value: string) => {
-    const chosen = ROLES.find((one) => one === value) ?? 'staff'
+  const roleOptions = new Map(ROLES.map((one) => [one, roles[one]]))
+  const chooseRole = (chosen: UserRole) => {
     // players do not need the tags with which others unlock carts
     onDraft({ ...draft, role: chosen, masksCodes: chosen === 'user' && (role !== 'user' || masksCodes) })
   }
@@ -68,19 +70,10 @@ export function UserFields({ draft, onDraft }: UserFieldsProps) {
         value={draft.name}
         onInput={(value) => onDraft({ ...draft, name: value })}
       />
-      <label class="field">
-        {roleName}
-        <select value={role} onChange={({ currentTarget: { value } }) => chooseRole(value)}>
-          {ROLES.map((one) => (
-            <option key={one} value={one}>
-              {roles[one]}
-            </option>
-          ))}
-        </select>
-      </label>
+      <SelectField name={roleName} value={role} options={roleOptions} onChoose={chooseRole} />
       <p class="small">{`${roles[role]}: ${texts.roleWhy[role]}`}</p>
       {role !== 'admin' && role !== 'metrics' && (
-        <fieldset class="plain">
+        <fieldset>
           <legend>{texts.scope}</legend>
           {[true, false].map((isAll) => (
             <label key={String(isAll)} class="tick">
@@ -107,14 +100,11 @@ export function UserFields({ draft, onDraft }: UserFieldsProps) {
       )}
       {role === 'user' && (
         <>
-          <label class="tick">
-            <input
-              type="checkbox"
-              checked={masksCodes}
-              onChange={({ currentTarget: { checked } }) => onDraft({ ...draft, masksCodes: checked })}
-            />
-            {texts.maskCodes}
-          </label>
+          <TickField
+            name={texts.maskCodes}
+            isOn={masksCodes}
+            onChange={(isOn) => onDraft({ ...draft, masksCodes: isOn })}
+          />
           <p class="small">{texts.maskCodesWhy}</p>
         </>
       )}

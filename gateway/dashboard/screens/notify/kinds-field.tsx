@@ -1,5 +1,6 @@
 import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
+import { TickField } from '#dashboard/ui/tick-field.tsx'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 
 interface KindsFieldProps {
@@ -18,17 +19,11 @@ export function KindsField({ kinds, onKinds }: KindsFieldProps) {
     onKinds(next.length === 0 ? null : next)
   }
   return (
-    <fieldset class="kinds">
+    <fieldset class="ticks">
       <legend>{texts.kinds}</legend>
-      <label>
-        <input type="checkbox" checked={kinds === null} onChange={() => onKinds(null)} />
-        {texts.allKinds}
-      </label>
+      <TickField name={texts.allKinds} isOn={kinds === null} onChange={() => onKinds(null)} />
       {kindsOf(words).map((kind) => (
-        <label key={kind}>
-          <input type="checkbox" checked={kinds?.includes(kind) ?? false} onChange={() => toggle(kind)} />
-          {words[kind]}
-        </label>
+        <TickField key={kind} name={words[kind]} isOn={kinds?.includes(kind) ?? false} onChange={() => toggle(kind)} />
       ))}
     </fieldset>
   )

@@ -26,7 +26,7 @@ export function NewWebhook({ onDone }: { onDone: () => void }) {
       // a tap outside must not lose the secret
       <Dialog key="secret" title={texts.secret} onCancel={() => undefined}>
         <p>{texts.secretOnce}</p>
-        <code class="secret">{secret}</code>
+        <code class="box address">{secret}</code>
         <button type="button" class="button main wide" onClick={onDone}>
           {texts.haveIt}
         </button>

@@ -3,6 +3,7 @@ import { notifyTexts } from '#dashboard/texts/notify.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Question } from '#dashboard/ui/question.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
+import { TickField } from '#dashboard/ui/tick-field.tsx'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { NotifierChannel, NotifierJson } from '#shared/wire/notifiers.ts'
 import { errorText } from './error-text.ts'
@@ -49,10 +50,10 @@ export function NotifierForm({ notifier, onDone }: NotifierFormProps) {
       onAnswer={save}
       refusal={errorText}
     >
-      <fieldset class="channels" disabled={notifier !== undefined}>
+      <fieldset class="ticks" disabled={notifier !== undefined}>
         <legend>{texts.channel}</legend>
         {CHANNELS.map((one) => (
-          <label key={one}>
+          <label key={one} class="tick">
             <input type="radio" name="channel" checked={one === channel} onChange={() => setChannel(one)} />
             {texts.channels[one]}
           </label>
@@ -96,15 +97,12 @@ interface BetweenFieldProps {
 function BetweenField({ between, onBetween }: BetweenFieldProps) {
   const texts = notifyTexts()
   return (
-    <div class="between">
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={between !== null}
-          onChange={({ currentTarget }) => onBetween(currentTarget.checked ? ['20:00', '07:00'] : null)}
-        />
-        {texts.onlyNight}
-      </label>
+    <div>
+      <TickField
+        name={texts.onlyNight}
+        isOn={between !== null}
+        onChange={(isOn) => onBetween(isOn ? ['20:00', '07:00'] : null)}
+      />
       {between !== null && (
         <div class="row">
           <label class="field">

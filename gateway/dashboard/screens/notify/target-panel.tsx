@@ -2,8 +2,8 @@ import { useState } from 'preact/hooks'
 import { PinCancelled } from '#dashboard/live/pin-prompt.ts'
 import { formatAge } from '#dashboard/texts/format.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
+import { AskButton } from '#dashboard/ui/ask-button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { Question } from '#dashboard/ui/question.tsx'
 import { ApiError } from '#shared/client.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import { errorText } from './error-text.ts'
@@ -21,7 +21,7 @@ export interface Target {
 
 interface TargetPanelProps {
   target: Target
-  onTest: () => Promise<void>
+  onTest: () => Promise<unknown>
   /** Omitted for a target that cannot be changed. */
   onChange?: () => void
   onRemove: () => Promise<void>
@@ -31,7 +31,6 @@ interface TargetPanelProps {
 export function TargetPanel({ target, onTest, onChange, onRemove }: TargetPanelProps) {
   const { clock, gate, second } = useDashboard()
   const texts = notifyTexts()
-  const [isAsking, setIsAsking] = useState(false)
   const [message, setMessage] = useState<string | null>(null)
   const { name, when, kinds, last_success_at, last_error, waiting } = target
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
@@ -46,7 +45,7 @@ export function TargetPanel({ target, onTest, onChange, onRemove }: TargetPanelP
     }
   }
   return (
-    <li class="panel target">
+    <li class="panel">
       <h3 dir="auto">{name}</h3>
       <p class="small">{[kinds === null ? texts.allKinds : texts.someKinds(kinds.length), ...when].join(' · ')}</p>
       <p>
@@ -54,7 +53,7 @@ export function TargetPanel({ target, onTest, onChange, onRemove }: TargetPanelP
         {waiting > 0 && ` · ${texts.waiting(waiting)}`}
       </p>
       {last_error !== null && (
-        <p class="target-error" dir="auto">
+        <p class="bad" dir="auto">
           {texts.lastError(last_error)}
         </p>
       )}
@@ -68,25 +67,14 @@ export function TargetPanel({ target, onTest, onChange, onRemove }: TargetPanelP
             {texts.change}
           </button>
         )}
-        <button type="button" class="button" onClick={() => setIsAsking(true)}>
-          {texts.remove}
-        </button>
-      </div>
-      {isAsking && (
-        <Question
-          title={texts.askRemove(name)}
+        <AskButton
           action={texts.remove}
-          isDanger
+          title={texts.askRemove(name)}
+          means={texts.removeMeans}
           refusal={errorText}
-          onCancel={() => setIsAsking(false)}
-          onAnswer={async () => {
-            await onRemove()
-            setIsAsking(false)
-          }}
-        >
-          <p>{texts.removeMeans}</p>
-        </Question>
-      )}
+          onAnswer={onRemove}
+        />
+      </div>
     </li>
   )
 }

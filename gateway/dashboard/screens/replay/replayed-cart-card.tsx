@@ -9,7 +9,7 @@ import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { stateText } from '../cart/state-text.ts'
-import { placeText } from '../cart-row.tsx'
+import { placeText } from '../place-text.ts'
 
 interface ReplayedCartCardProps {
   fleet: ReplayFleet
@@ -37,7 +37,7 @@ export function ReplayedCartCard({ fleet, cart: name, date, onClose }: ReplayedC
           ...(agoMs < FRESH_MS ? [] : [texts.heard(formatSpan(agoMs))]),
         ]
   return (
-    <section class="replayed-cart" aria-label={texts.ofCart(name)}>
+    <section class="replayed-cart box" aria-label={texts.ofCart(name)}>
       {cart !== undefined && <CartShape markerStyle={markerStyleOf(cart)} label={name} size={44} />}
       <div>
         <h2 dir="auto">{texts.ofCart(name)}</h2>

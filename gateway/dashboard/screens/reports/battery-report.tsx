@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
-import { type PackSort, packByCart, sortedPacks, voltsByDay } from '#dashboard/live/reports/by-cart.ts'
+import { packByCart, unknownLast, voltsByDay } from '#dashboard/live/reports/by-cart.ts'
 import { daysIn } from '#dashboard/live/reports/months.ts'
 import { formatNumber, formatVoltage } from '#dashboard/texts/format.ts'
 import { reportTexts } from '#dashboard/texts/reports.ts'
@@ -17,9 +17,11 @@ export function BatteryReport() {
   const { answer, fault, again } = useAnswer(month, (signal) =>
     api.call('GET /reports/battery', { query: { month }, signal }),
   )
-  const [sort, setSort] = useState<PackSort>('weak')
   const [chosen, setChosen] = useState<string | null>(null)
-  const packs = useMemo(() => sortedPacks(packByCart(answer?.rows ?? []), sort), [answer, sort])
+  const packs = useMemo(
+    () => packByCart(answer?.rows ?? []).sort((a, b) => unknownLast(a.morningV, b.morningV)),
+    [answer],
+  )
   // by default the top cart, which is the most relevant
   const shown = packs.find(({ cart }) => cart === chosen) ?? packs[0]
   const lines = useMemo(() => {
@@ -35,19 +37,32 @@ export function BatteryReport() {
   return (
     <MonthReport
       of={of}
-      sort={sort}
       chosen={chosen}
       file={{ name: `battery-${month}.csv`, records: answer?.rows ?? [] }}
       waiting={{ fault, again, isHere: answer !== null }}
       title={texts.names.batteries}
       sum={packs.length === 0 ? null : texts.chooseCart}
-      columns={[texts.columns.cart, texts.columns.morning, texts.columns.trend, texts.columns.lowest]}
-      rows={packs.map((pack) => ({
-        cart: pack.cart,
-        cells: [volts(pack.morningV), signed(pack.trendV), volts(pack.lowestV)],
-      }))}
-      sorts={texts.packSorts}
-      onSort={setSort}
+      columns={[
+        {
+          key: 'morning',
+          title: texts.columns.morning,
+          compare: (a, b) => unknownLast(a.morningV, b.morningV),
+          cell: (pack) => volts(pack.morningV),
+        },
+        {
+          key: 'trend',
+          title: texts.columns.trend,
+          compare: (a, b) => unknownLast(a.trendV, b.trendV),
+          cell: (pack) => signed(pack.trendV),
+        },
+        {
+          key: 'lowest',
+          title: texts.columns.lowest,
+          compare: (a, b) => unknownLast(a.lowestV, b.lowestV),
+          cell: (pack) => volts(pack.lowestV),
+        },
+      ]}
+      rows={packs}
       onChoose={setChosen}
       chart={
         shown === undefined

@@ -1,9 +1,9 @@
-import type { ComponentChildren } from 'preact'
 import { recordsToCsv } from '#dashboard/live/csv.ts'
+import { byCart } from '#dashboard/live/reports/by-cart.ts'
 import { reportTexts } from '#dashboard/texts/reports.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { saveCsv } from '#dashboard/ui/save-file.ts'
-import { VirtualTable } from '#dashboard/ui/virtual-table.tsx'
+import { type Column, Table } from '#dashboard/ui/table.tsx'
 import { type DayLine, drawDays } from './day-chart.ts'
 import { ReportPlaceholder } from './report-placeholder.tsx'
 import { SpanStepper } from './span-stepper.tsx'
@@ -12,46 +12,46 @@ import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef } from 'preact/hooks'
 import { useDarkness } from './use-dark-mode.ts'
 
-/** Row of one cart: its cells, and a flag for its days being in the chart. */
-export interface ReportRow {
-  cart: string
-  cells: readonly string[]
-}
-
-interface MonthReportProps<Sort extends string> {
+interface MonthReportProps<Row extends { cart: string }> {
   of: ReturnType<typeof useMonth>
   /** Each day of each cart, for a spreadsheet. */
   file: { name: string; records: readonly object[] }
   waiting: { fault: string | null; again: () => void; isHere: boolean }
   title: string
   sum: string | null
-  columns: readonly string[]
-  rows: readonly ReportRow[]
-  sort: Sort
-  sorts: Record<Sort, string>
-  onSort: (sort: Sort) => void
+  /** Columns after the cart's. */
+  columns: readonly Column<Row>[]
+  rows: readonly Row[]
   chosen: string | null
   onChoose: (cart: string | null) => void
-  chart: {
-    name: string
-    lines: readonly DayLine[]
-    isBars: boolean
-    format: (value: number) => string
-  } | null
+  chart: DaysChartProps | null
 }
 
-const ROW_PX = 56
-
 /** Monthly report: a line for each cart, and the days of one cart as a chart. */
-export function MonthReport<Sort extends string>(props: MonthReportProps<Sort>) {
+export function MonthReport<Row extends { cart: string }>(props: MonthReportProps<Row>) {
   const { of, file, waiting, title, sum, columns, rows, chosen, onChoose, chart } = props
   const { site } = useDashboard()
   const texts = reportTexts()
+  const cart: Column<Row> = {
+    key: 'cart',
+    title: texts.columns.cart,
+    compare: byCart,
+    cell: (row) => (
+      <button
+        type="button"
+        class="bare link cut"
+        aria-label={texts.show(row.cart)}
+        aria-pressed={row.cart === chosen}
+        onClick={() => onChoose(row.cart === chosen ? null : row.cart)}
+      >
+        {row.cart}
+      </button>
+    ),
+  }
   return (
     <>
-      <div class="report-tools">
+      <div class="bar">
         <SpanStepper name={of.name} onEarlier={of.onEarlier} onLater={of.onLater} />
-        <SortChoice {...props} />
         <button
           type="button"
           class="button"
@@ -66,93 +66,15 @@ export function MonthReport<Sort extends string>(props: MonthReportProps<Sort>) 
       </div>
       <ReportPlaceholder {...waiting} message={waiting.isHere && rows.length === 0 ? texts.nothing : sum} />
       {chart !== null && <DaysChart {...chart} />}
-      <div class="report-table">
-        <VirtualTable label={`${title}, ${of.name}`} items={rows} rowPx={ROW_PX} head={<Head columns={columns} />}>
-          {({ cart, cells }) => (
-            <tr key={cart} class={cart === chosen ? 'report-row chosen' : 'report-row'}>
-              <td>
-                <button
-                  type="button"
-                  class="report-cart cut"
-                  aria-label={texts.show(cart)}
-                  aria-pressed={cart === chosen}
-                  onClick={() => onChoose(cart === chosen ? null : cart)}
-                >
-                  {cart}
-                </button>
-              </td>
-              {cells.map((cell, i) => (
-                <td key={columns[i + 1]}>{cell}</td>
-              ))}
-            </tr>
-          )}
-        </VirtualTable>
-      </div>
-      <Sheet title={title} columns={columns} rows={rows} sum={sum} name={of.name} />
+      <Table
+        label={`${title}, ${of.name}`}
+        items={rows}
+        columns={[cart, ...columns.map((column) => ({ ...column, is: 'number' as const }))]}
+        chosen={chosen}
+        keyOf={(row) => row.cart}
+        rowPx={56}
+      />
     </>
-  )
-}
-
-function SortChoice<Sort extends string>({
-  sort,
-  sorts,
-  onSort,
-}: Pick<MonthReportProps<Sort>, 'sort' | 'sorts' | 'onSort'>) {
-  const texts = reportTexts()
-  // the keys of the record are the sorts
-  const names = Object.keys(sorts) as Sort[]
-  return (
-    <label class="report-choice">
-      <span class="small">{texts.sort}</span>
-      <select
-        class="input"
-        value={sort}
-        onChange={({ currentTarget }) => {
-          const chosen = names.find((name) => name === currentTarget.value)
-          if (chosen !== undefined) onSort(chosen)
-        }}
-      >
-        {names.map((name) => (
-          <option key={name} value={name}>
-            {sorts[name]}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
-}
-
-function Head({ columns }: { columns: readonly string[] }): ComponentChildren {
-  return (
-    <tr class="report-head">
-      {columns.map((column) => (
-        <th key={column}>{column}</th>
-      ))}
-    </tr>
-  )
-}
-
-interface SheetProps extends Pick<MonthReportProps<string>, 'title' | 'columns' | 'rows' | 'sum'> {
-  name: string
-}
-
-/** Printed version of the screen: all carts on one page. */
-function Sheet({ title, name, columns, rows, sum }: SheetProps) {
-  const { site } = useDashboard()
-  return (
-    <section class="report-sheet" aria-hidden="true">
-      <h1 dir="auto">
-        {title}, {name} {site.value.name}
-      </h1>
-      <p>{[sum, columns.join(' · ')].filter((text) => text !== null).join(' – ')}</p>
-      <ul>
-        {rows.map(({ cart, cells }) => (
-          <li key={cart}>
-            <b>{cart}</b> {cells.join(' · ')}
-          </li>
-        ))}
-      </ul>
-    </section>
   )
 }
 
@@ -173,7 +95,7 @@ function DaysChart({ name, lines, isBars, format }: DaysChartProps) {
   }, [lines, isBars, isDark])
   return (
     <figure class="report-chart">
-      <figcaption>
+      <figcaption class="strong">
         {name}
         {lines.length > 1 && (
           <span class="report-lines">

@@ -25,11 +25,11 @@ export function ReportMap({ of, name, onReady, children }: ReportMapProps) {
     return () => zones.stop()
   }, [zones])
   return (
-    <div class="report-map">
-      <div class="map-area">
+    <div class="split">
+      <div class="split-map">
         <LiveMap zones={zones} fleet={NO_CARTS} onReady={onReady} onTap={() => undefined} />
       </div>
-      <section class="report-side" aria-label={name}>
+      <section class="side" aria-label={name}>
         <SpanStepper name={of.name} onEarlier={of.onEarlier} onLater={of.onLater} />
         {children}
       </section>

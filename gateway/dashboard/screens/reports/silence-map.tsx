@@ -58,21 +58,21 @@ export function SilenceMap() {
       }}
     >
       <ReportPlaceholder fault={fault} again={again} isHere={isHere} message={message} />
-      <div class="silence-list">
-        <VirtualList label={texts.listOf} items={silences} rowPx={ROW_PX} keyOf={({ cart, at }) => `${at} ${cart}`}>
-          {(silence) => (
-            <button
-              type="button"
-              class={silence === chosen ? 'silence-row chosen' : 'silence-row'}
-              aria-pressed={silence === chosen}
-              onClick={() => choose(silence)}
-            >
-              <b class="cut">{texts.rowOf(silence.cart)}</b>
-              <span class="cut">{whenOf(silence)}</span>
-            </button>
-          )}
-        </VirtualList>
-      </div>
+      <VirtualList label={texts.listOf} items={silences} rowPx={ROW_PX} keyOf={({ cart, at }) => `${at} ${cart}`}>
+        {(silence) => (
+          <button
+            type="button"
+            class={silence === chosen ? 'line chosen' : 'line'}
+            aria-pressed={silence === chosen}
+            onClick={() => choose(silence)}
+          >
+            <span class="words">
+              <b>{texts.rowOf(silence.cart)}</b>
+              <span>{whenOf(silence)}</span>
+            </span>
+          </button>
+        )}
+      </VirtualList>
     </ReportMap>
   )
 }

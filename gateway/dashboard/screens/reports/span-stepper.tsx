@@ -16,7 +16,7 @@ export function SpanStepper({ name, onEarlier, onLater }: SpanStepperProps) {
       <button type="button" class="button" aria-label={texts.earlier} onClick={onEarlier}>
         <Icon name="back" />
       </button>
-      <output>{name}</output>
+      <output class="strong">{name}</output>
       <button
         type="button"
         class="button"

@@ -67,13 +67,13 @@ function Legend({ classes, cellM, isDark }: { classes: readonly number[]; cellM:
     ...classes.map((least) => texts.from(span(least))),
   ]
   return (
-    <section class="heat-legend">
+    <section class="stack">
       <h2>{texts.legend}</h2>
-      <ul>
+      <ul class="stack">
         {names.map((name, i) => {
           const side = SIGN_PX * (HEAT_SHARES[i] ?? 1)
           return (
-            <li key={name}>
+            <li key={name} class="row">
               <svg width={SIGN_PX} height={SIGN_PX} viewBox={`0 0 ${SIGN_PX} ${SIGN_PX}`} aria-hidden="true">
                 <rect x={(SIGN_PX - side) / 2} y={(SIGN_PX - side) / 2} width={side} height={side} fill={colors[i]} />
               </svg>

@@ -46,7 +46,13 @@ export function CourseStep({ site, onDone, onRestore }: CourseStepProps) {
     return null
   }
   return (
-    <StepForm step="course" title={texts.welcome} action={texts.next} act={save} other={<RestoreOffer onRestore={onRestore} />}>
+    <StepForm
+      step="course"
+      title={texts.welcome}
+      action={texts.next}
+      act={save}
+      other={<RestoreOffer onRestore={onRestore} />}
+    >
       <label class="field">
         {texts.courseName}
         <input

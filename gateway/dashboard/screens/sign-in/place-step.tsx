@@ -31,7 +31,13 @@ export function PlaceStep({ onDone, onBack }: { onDone: () => void; onBack: () =
   }
   const isLater = chosen === null && text.trim() === ''
   return (
-    <StepForm step="place" title={texts.place} action={isLater ? texts.placeLater : texts.next} act={save} onBack={onBack}>
+    <StepForm
+      step="place"
+      title={texts.place}
+      action={isLater ? texts.placeLater : texts.next}
+      act={save}
+      onBack={onBack}
+    >
       <p>{texts.placeWhy}</p>
       <TextField name={barn.coordinates} hint={barn.coordinatesHint} max={80} value={text} onInput={setText} />
       <FileChoice

@@ -44,7 +44,10 @@ export function RestoreBackup({ onStarted, onBack }: RestoreBackupProps) {
   const { send, fault, setFault, isSending } = useSending()
   useEffect(() => {
     // without the list a stick can still be chosen after a reload
-    void api.call('GET /setup/places').then(({ sticks }) => setSticks(sticks.map(({ path }) => path)), () => undefined)
+    void api.call('GET /setup/places').then(
+      ({ sticks }) => setSticks(sticks.map(({ path }) => path)),
+      () => undefined,
+    )
   }, [api])
   const kind: SourceKind | undefined = sticks.includes(place) ? 'stick' : TYPED_KINDS.find((one) => one === place)
   const secret = passphrase === '' ? {} : { passphrase }

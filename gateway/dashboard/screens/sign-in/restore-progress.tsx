@@ -52,7 +52,11 @@ export function RestoreProgress({ id, onFailed }: { id: string; onFailed: () => 
         <p>{texts.stay}</p>
         <progress aria-label={texts.running} {...(of === null ? {} : { value: done, max: of })} />
         <p role="status" class="small">
-          {isLost ? texts.lost : of === null ? texts.rows(formatCount(done)) : texts.parts(formatCount(done), formatCount(of))}
+          {isLost
+            ? texts.lost
+            : of === null
+              ? texts.rows(formatCount(done))
+              : texts.parts(formatCount(done), formatCount(of))}
         </p>
       </div>
     </SignInPage>

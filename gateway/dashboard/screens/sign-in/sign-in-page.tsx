@@ -33,7 +33,7 @@ export function SignInPage({ title, children }: { title: string; children: Compo
   return (
     <main class="sign-in">
       <div class="sign-in-column">
-        <div class="sign-in-head">
+        <div class="row">
           <span class="sign-in-flag">
             <Icon name="flag" />
           </span>

@@ -43,7 +43,11 @@ export function StepForm({ step, title, action, act, onBack, other, children }: 
     })
     if (reason !== null) setFault(reason)
   }
-  const signOut = () => void api.call('DELETE /sessions/current').catch(() => undefined).then(() => location.reload())
+  const signOut = () =>
+    void api
+      .call('DELETE /sessions/current')
+      .catch(() => undefined)
+      .then(() => location.reload())
   return (
     <SignInPage title={title}>
       <form class="panel" onSubmit={(event) => void submit(event)}>

@@ -1,5 +1,6 @@
 import { copyMonday, type HoursJson } from '#dashboard/live/site-form.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
+import { TickField } from '#dashboard/ui/tick-field.tsx'
 import { WEEKDAYS, type Weekday } from '#shared/site/settings.ts'
 import type { SiteEditor } from './site-editor.ts'
 
@@ -27,17 +28,12 @@ export function HoursFields({ editor }: { editor: SiteEditor }) {
   const fault = [...faults].find(([name]) => name.startsWith('opening_hours'))?.[1]
   return (
     <>
-      <label class="site-check">
-        <input
-          type="checkbox"
-          disabled={isReadOnly}
-          checked={hours !== null}
-          onChange={({ currentTarget: { checked } }) =>
-            edit({ opening_hours: checked ? (settings.opening_hours ?? USUAL_WEEK) : null })
-          }
-        />
-        {texts.hoursKnown}
-      </label>
+      <TickField
+        name={texts.hoursKnown}
+        isDisabled={isReadOnly}
+        isOn={hours !== null}
+        onChange={(isOn) => edit({ opening_hours: isOn ? (settings.opening_hours ?? USUAL_WEEK) : null })}
+      />
       <p class="small">{texts.hoursWhy}</p>
       {hours !== null &&
         WEEKDAYS.map((day) => (
@@ -50,7 +46,7 @@ export function HoursFields({ editor }: { editor: SiteEditor }) {
           />
         ))}
       {fault !== undefined && (
-        <p class="site-fault" role="alert">
+        <p class="bad" role="alert">
           {fault}
         </p>
       )}
@@ -59,15 +55,12 @@ export function HoursFields({ editor }: { editor: SiteEditor }) {
           {texts.likeMonday}
         </button>
       )}
-      <label class="site-check">
-        <input
-          type="checkbox"
-          disabled={isReadOnly}
-          checked={edits.lock_at_closing ?? settings.lock_at_closing}
-          onChange={({ currentTarget: { checked } }) => edit({ lock_at_closing: checked })}
-        />
-        {texts.lockAtClosing}
-      </label>
+      <TickField
+        name={texts.lockAtClosing}
+        isDisabled={isReadOnly}
+        isOn={edits.lock_at_closing ?? settings.lock_at_closing}
+        onChange={(isOn) => edit({ lock_at_closing: isOn })}
+      />
       <p class="small">{texts.lockAtClosingWhy}</p>
     </>
   )
@@ -83,23 +76,16 @@ interface DayFieldsProps {
 function DayFields({ name, open, isReadOnly, onOpen }: DayFieldsProps) {
   const texts = siteTexts()
   return (
-    <fieldset class="site-day" disabled={isReadOnly}>
+    <fieldset class="row site-day" disabled={isReadOnly}>
       <legend class="visually-hidden">{name}</legend>
-      <label class="site-check">
-        <input
-          type="checkbox"
-          checked={open !== null}
-          onChange={({ currentTarget: { checked } }) => onOpen(checked ? USUAL : null)}
-        />
-        {name}
-      </label>
+      <TickField name={name} isOn={open !== null} onChange={(isOn) => onOpen(isOn ? USUAL : null)} />
       {open === null ? (
         <span>{texts.closed}</span>
       ) : (
         <span class="row">
           <input
             type="time"
-            class="input site-time"
+            class="input time"
             aria-label={texts.opens(name)}
             value={open[0]}
             onInput={({ currentTarget: { value } }) => onOpen([value, open[1]])}
@@ -107,7 +93,7 @@ function DayFields({ name, open, isReadOnly, onOpen }: DayFieldsProps) {
           <span>–</span>
           <input
             type="time"
-            class="input site-time"
+            class="input time"
             aria-label={texts.closes(name)}
             value={open[1] === END_OF_DAY ? MIDNIGHT : open[1]}
             onInput={({ currentTarget: { value } }) => onOpen([open[0], value === MIDNIGHT ? END_OF_DAY : value])}

@@ -26,7 +26,7 @@ export function SiteField({ name, why, fault, children }: SiteFieldProps) {
       {children({ id, 'aria-describedby': `${id}-why`, 'aria-invalid': fault !== undefined })}
       <span id={`${id}-why`} class="small">
         {why}
-        {fault !== undefined && <strong class="site-fault">{fault}</strong>}
+        {fault !== undefined && <strong class="bad">{fault}</strong>}
       </span>
     </div>
   )

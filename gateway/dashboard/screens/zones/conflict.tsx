@@ -9,9 +9,9 @@ export function Conflict({ editor }: { editor: ZoneEditor }) {
   if (theirs === null) return null
   const differences = differencesOf(editor.base, editor.zones, theirs.zones.features)
   return (
-    <section class="zone-conflict" role="alert">
+    <section class="stack box zone-conflict" role="alert">
       <h2>{texts.conflict}</h2>
-      <ul>
+      <ul class="bullets">
         {differences.map(({ id, name, mine, theirs: other }) => (
           <li key={id} dir="auto">
             <b>{name}</b>:{' '}

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { TickField } from '#dashboard/ui/tick-field.tsx'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
 
 interface GroupsFieldProps {
@@ -23,17 +24,15 @@ export function GroupsField({ groups = [], onGroups }: GroupsFieldProps) {
     onGroups(next.length === 0 ? undefined : next.sort((a, b) => a - b))
   }
   return (
-    <fieldset class="zone-groups">
+    <fieldset class="ticks">
       <legend>{texts.groups}</legend>
       {known.map(({ group_id, name }) => (
-        <label key={group_id} class="zone-check" dir="auto">
-          <input
-            type="checkbox"
-            checked={groups.includes(group_id)}
-            onChange={({ currentTarget }) => toggle(group_id, currentTarget.checked)}
-          />
-          {name}
-        </label>
+        <TickField
+          key={group_id}
+          name={name}
+          isOn={groups.includes(group_id)}
+          onChange={(isOn) => toggle(group_id, isOn)}
+        />
       ))}
     </fieldset>
   )

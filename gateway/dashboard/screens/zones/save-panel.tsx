@@ -52,7 +52,7 @@ export function SavePanel({ editor }: { editor: ZoneEditor }) {
         </button>
       )}
       {faults.length > 0 && (
-        <ul class="error zone-faults" role="alert">
+        <ul class="error bullets" role="alert">
           {faults.map((one) => (
             <li key={JSON.stringify(one)} dir="auto">
               {faultText(one, units)}

@@ -4,7 +4,9 @@ import { cornersOn } from '#dashboard/map/zone-shape.ts'
 import { formatMoment, unitName } from '#dashboard/texts/format.ts'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { SelectField } from '#dashboard/ui/select-field.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
+import { TickField } from '#dashboard/ui/tick-field.tsx'
 import { fromUnits, toUnits } from '#shared/units.ts'
 import { GroupsField } from './groups-field.tsx'
 
@@ -46,9 +48,14 @@ export function ZoneForm({ editor, zone, isAdmin }: ZoneFormProps) {
         </button>
       )}
       <SwitchedWords properties={properties} />
-      <fieldset class="zone-fields" disabled={!isAdmin}>
+      <fieldset class="stack" disabled={!isAdmin}>
         <TextField name={texts.name} max={NAME_MAX} value={properties.name} onInput={(name) => say({ name })} />
-        <TypeField type={properties.type} onType={(type) => say({ type })} />
+        <SelectField
+          name={texts.type}
+          value={properties.type}
+          options={texts.types}
+          onChoose={(type) => say({ type })}
+        />
         <NumberField name={texts.holeNumber} value={properties.hole} onValue={(hole) => say({ hole })} />
         {properties.type === 'slow' && (
           <NumberField
@@ -68,8 +75,8 @@ export function ZoneForm({ editor, zone, isAdmin }: ZoneFormProps) {
             onInput={(message) => say({ message: message === '' ? undefined : message })}
           />
         )}
-        <CheckField name={texts.enabled} isOn={properties.enabled} onChange={(enabled) => say({ enabled })} />
-        <CheckField name={texts.visible} isOn={properties.visible} onChange={(visible) => say({ visible })} />
+        <TickField name={texts.enabled} isOn={properties.enabled} onChange={(enabled) => say({ enabled })} />
+        <TickField name={texts.visible} isOn={properties.visible} onChange={(visible) => say({ visible })} />
         <GroupsField groups={properties.groups} onGroups={(groups) => say({ groups })} />
       </fieldset>
       {isAdmin && (
@@ -78,24 +85,6 @@ export function ZoneForm({ editor, zone, isAdmin }: ZoneFormProps) {
         </button>
       )}
     </>
-  )
-}
-
-function TypeField({ type, onType }: { type: Properties['type']; onType: (type: Properties['type']) => void }) {
-  const texts = zonesTexts()
-  // the keys of the texts are the zone types
-  const types = Object.entries(texts.types) as [Properties['type'], string][]
-  return (
-    <label class="field">
-      {texts.type}
-      <select value={type} onChange={({ currentTarget }) => onType(types[currentTarget.selectedIndex]?.[0] ?? type)}>
-        {types.map(([one, name]) => (
-          <option key={one} value={one} selected={one === type}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
   )
 }
 
@@ -115,21 +104,6 @@ function NumberField({ name, value, onValue }: NumberFieldProps) {
         value={value ?? ''}
         onInput={({ currentTarget }) => onValue(currentTarget.value === '' ? undefined : Number(currentTarget.value))}
       />
-    </label>
-  )
-}
-
-interface CheckFieldProps {
-  name: string
-  isOn: boolean
-  onChange: (isOn: boolean) => void
-}
-
-function CheckField({ name, isOn, onChange }: CheckFieldProps) {
-  return (
-    <label class="zone-check">
-      <input type="checkbox" checked={isOn} onChange={({ currentTarget }) => onChange(currentTarget.checked)} />
-      {name}
     </label>
   )
 }

@@ -4,10 +4,14 @@ import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
 import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
+import { useAddress } from '#dashboard/ui/use-address.ts'
 import { Conflict } from './conflict.tsx'
 import { ProposeButton } from './propose-button.tsx'
 import { SavePanel } from './save-panel.tsx'
 import { ZoneHistory } from './zone-history.tsx'
+
+/** Number of zones from which on they can be searched. */
+const MANY = 8
 
 interface ZoneListProps {
   editor: ZoneEditor
@@ -23,13 +27,16 @@ export function ZoneList({ editor, isAdmin, onChoose, onCircle, canDraw }: ZoneL
   const [message, setMessage] = useState<string | null>(null)
   const [isAsking, setAsking] = useState(false)
   const [areEarlier, setEarlier] = useState(false)
+  const [search, setSearch] = useAddress('search')
+  const wanted = search.trim().toLowerCase()
+  const shown = editor.zones.filter((zone) => `${zone.properties.name} ${wordsOf(zone)}`.toLowerCase().includes(wanted))
   return (
     <>
       <p>{isAdmin ? texts.whatAdmin : texts.what}</p>
       {isAdmin && <Conflict editor={editor} />}
       {isAdmin && <SavePanel editor={editor} />}
       {isAdmin && (
-        <div class="zone-tools">
+        <div class="halves">
           <button
             type="button"
             class="button"
@@ -72,8 +79,19 @@ export function ZoneList({ editor, isAdmin, onChoose, onCircle, canDraw }: ZoneL
       )}
       {areEarlier && <ZoneHistory editor={editor} onDone={() => setEarlier(false)} />}
       {editor.current.value === null ? <NotKnown /> : <h2>{texts.count(editor.zones.length)}</h2>}
-      <ul class="zone-list" aria-label={texts.list}>
-        {editor.zones.map((zone) => (
+      {editor.zones.length > MANY && (
+        <input
+          type="search"
+          class="input"
+          aria-label={texts.search}
+          placeholder={texts.search}
+          autocomplete="off"
+          value={search}
+          onInput={({ currentTarget }) => setSearch(currentTarget.value)}
+        />
+      )}
+      <ul class="stack zone-list" aria-label={texts.list}>
+        {shown.map((zone) => (
           <li key={zone.id}>
             <button type="button" onClick={() => onChoose(zone.id)}>
               <b class="cut" dir="auto">

@@ -41,7 +41,7 @@ stage.eachSetup('an admin changes the course, and each error is shown at its fie
   const { page, open, audit, gateway, faults } = scene
   faults.forgive(answered(400))
   await open('/app/#/more', 'admin')
-  await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: SITE }).click()
+  await page.getByRole('navigation', { name: 'Course' }).getByRole('link', { name: SITE }).click()
   await heading(page, SITE).waitFor()
   await audit()
   await page.getByLabel('Name', { exact: true }).fill('Pebble <b>Creek</b> 🏌️')
@@ -106,6 +106,7 @@ stage.eachSetup('a player is added, changed, gets another key and is deleted', a
     return body.find((user: { name: string }) => user.name === name)
   }
   await open('/app/#/more/people', 'admin')
+  await page.getByRole('link', { name: 'Add a person' }).click()
   await page.getByLabel('Name', { exact: true }).fill('Player app')
   await page.getByLabel('Role').selectOption('user')
   assert.ok(await page.getByLabel('Hide tags and keypad codes').isChecked(), 'it is proposed')
@@ -123,28 +124,34 @@ stage.eachSetup('a player is added, changed, gets another key and is deleted', a
   assert.notEqual(made.allowed_hardware_ids[0], '17', 'the number of a cart is its devices')
   assert.equal((await gateway.request('GET', '/me', { key })).status, 200)
 
-  await page.getByRole('button', { name: 'Edit: Player app' }).click()
-  await dialog.getByRole('radio', { name: 'All carts, including new ones' }).check()
+  const [player, back] = [
+    page.getByRole('link', { name: 'Player app' }),
+    page.getByRole('link', { name: 'All people' }),
+  ]
+  await back.click()
+  await player.click()
+  await page.getByRole('radio', { name: 'All carts, including new ones' }).check()
   await audit()
-  await dialog.getByRole('button', { name: 'Save' }).click()
-  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' })
   assert.deepEqual((await find('Player app')).allowed_hardware_ids, ['*'])
 
-  await page.getByRole('button', { name: 'Edit: Player app' }).click()
-  await dialog.getByRole('button', { name: 'New key' }).click()
+  await player.click()
+  await page.getByRole('button', { name: 'New key' }).click()
   await dialog.getByText('The old key stops working immediately').waitFor()
   await dialog.getByRole('button', { name: 'New key' }).click()
   await dialog.getByRole('button', { name: 'I have saved it' }).click()
   assert.equal((await gateway.request('GET', '/me', { key })).status, 401)
 
-  await page.getByRole('button', { name: 'Edit: Player app' }).click()
+  await page.getByRole('button', { name: 'Disable' }).click()
   await dialog.getByRole('button', { name: 'Disable' }).click()
-  await dialog.getByRole('button', { name: 'Disable' }).click()
-  await page.getByText('disabled').waitFor()
-  await page.getByRole('button', { name: 'Edit: Player app' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  assert.equal((await find('Player app')).is_active, false)
+  await player.click()
+  await page.getByRole('button', { name: 'Enable' }).waitFor()
+  await page.getByRole('button', { name: 'Delete' }).click()
   await dialog.getByRole('button', { name: 'Delete' }).click()
-  await dialog.getByRole('button', { name: 'Delete' }).click()
-  await page.getByRole('button', { name: 'Edit: Player app' }).waitFor({ state: 'detached' })
+  await player.waitFor({ state: 'detached' })
   assert.equal(await find('Player app'), undefined)
 })
 
@@ -177,10 +184,10 @@ stage.eachSetup('storage, clients, damage, head office and who did what', async 
   await audit()
 
   await page.goto(page.url().replace(/#.*/, '#/more/audit-log'))
-  await page.getByLabel('Action').selectOption({ label: 'Clock: confirmed' })
+  await page.getByLabel('Action').selectOption({ label: 'confirmed the clock' })
   await page
     .locator('strong')
-    .getByText(/^Clock: confirmed/)
+    .getByText(/confirmed the clock/)
     .first()
     .waitFor()
   await audit()

@@ -270,7 +270,7 @@ stage.test('lock and beep are in reach on small phones, and a phone held sideway
   }
   await page.setViewportSize({ width: 844, height: 390 })
   await open('/app/#/more/day%2F4')
-  const map = page.locator('.day-map')
+  const map = page.locator('.day-main .split-map')
   await map.waitFor()
   assert.ok(((await map.boundingBox())?.height ?? 0) >= 200)
   const isReached = await page.evaluate(

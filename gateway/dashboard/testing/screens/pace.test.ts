@@ -58,7 +58,7 @@ async function plays(
 
 stage.eachSetup('rounds are listed, the late ones first, and a late one receives a message to hurry', async (scene) => {
   const { page, open, audit, gateway } = scene
-  await open('/app/#/more/pace', 'staff')
+  await open('/app/#/pace', 'staff')
   const list = page.getByRole('list', { name: 'Pace of play' })
   await list.getByText('Carts 7, 8').waitFor()
   const rows = await list.getByRole('listitem').allInnerTexts()

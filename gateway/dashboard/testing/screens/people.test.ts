@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { eventually } from '#shared/testing/eventually.ts'
 import { systemClock } from '#shared/time.ts'
@@ -120,7 +118,7 @@ stage.test('a new tablet is paired by a code, and signed out remotely', async (s
 stage.test('a new version is offered after reconnecting, and typed input is kept', async (scene) => {
   const { page, open, link, faults } = scene
   faults.forgive(LINE_GONE)
-  await open('/app/#/more/people', 'admin')
+  await open('/app/#/more/people/new', 'admin')
   await page.getByLabel('Name', { exact: true }).fill('typed')
   link.cut()
   await page.getByRole('status').getByText('No connection for').waitFor()

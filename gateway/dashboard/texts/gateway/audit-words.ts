@@ -4,172 +4,219 @@ import { defineTexts } from '../texts.ts'
 type NounOf<Action> = Action extends `${infer Noun}.${string}` ? Noun : never
 type VerbOf<Action> = Action extends `${string}.${infer Verb}` ? Verb : never
 
-interface AuditWords {
-  nouns: Record<NounOf<AuditAction>, string>
-  verbs: Record<VerbOf<AuditAction>, string>
+interface AuditTexts {
+  /** Object of an action by its noun, with its name. */
+  nouns: Record<NounOf<AuditAction>, (of: string) => string>
+  verbs: Record<VerbOf<AuditAction>, (object: string) => string>
+  /** Commands to a cart, and actions that a noun and a verb do not describe. */
+  acts: Readonly<Record<string, (of: string) => string>>
+  other: (command: string) => (of: string) => string
+  sentence: (who: string, act: string, tablet: string | null) => string
+  gateway: string
+  headOffice: string
+  forced: string
 }
 
-const auditTexts = defineTexts<AuditWords>({
+const auditTexts = defineTexts<AuditTexts>({
   en: {
     nouns: {
-      access_request: 'Access request',
-      alert: 'Alert',
-      backup: 'Backup',
-      cart: 'Cart',
-      clock: 'Clock',
-      command: 'Command',
-      config: 'Settings',
-      course: 'Course map',
-      device: 'Device',
-      device_type: 'Device type',
-      enrolment: 'Device enrolment',
-      erasure: 'Erasure of personal data',
-      group: 'Group',
-      key: 'Key',
-      machine: 'Gateway computer',
-      notifier: 'Recipient',
-      pairing_code: 'Pairing code',
-      person: 'PIN sign-in',
-      pin: 'PIN',
-      recall: 'Recall',
-      session: 'Tablet sign-in',
-      site: 'Course settings',
-      telemetry: 'History',
-      user: 'User',
-      webhook: 'Webhook',
-      zones: 'Zones',
+      access_request: (of) => `access request ${of}`,
+      alert: (of) => `alert ${of}`,
+      backup: () => 'a backup',
+      cart: (of) => of,
+      clock: () => 'the clock',
+      command: (of) => `a command ${of}`,
+      config: (of) => `settings of ${of}`,
+      course: () => 'the course map',
+      device: (of) => `device ${of}`,
+      device_type: (of) => `device type ${of}`,
+      enrolment: () => 'enrolment of devices',
+      erasure: () => 'personal data',
+      group: (of) => `group ${of}`,
+      key: (of) => `the key of ${of}`,
+      machine: () => 'the gateway computer',
+      notifier: (of) => `recipient ${of}`,
+      pairing_code: (of) => `a pairing code for ${of}`,
+      person: (of) => of,
+      pin: (of) => `the PIN of ${of}`,
+      recall: () => 'the recall',
+      session: (of) => of,
+      site: () => 'the course settings',
+      telemetry: (of) => `history of ${of}`,
+      user: (of) => `person ${of}`,
+      webhook: (of) => `webhook ${of}`,
+      zones: () => 'zones',
     },
     verbs: {
-      acknowledged: 'acknowledged',
-      allowed: 'approved',
-      closed: 'closed',
-      confirmed: 'confirmed',
-      created: 'created',
-      deleted: 'deleted',
-      imported: 'imported',
-      locked: 'locked after wrong attempts',
-      not_restored: 'not restored',
-      opened: 'opened',
-      password_issued: 'password issued',
-      password_rotated: 'password replaced',
-      photo_deleted: 'photo deleted',
-      photo_updated: 'photo changed',
-      purged: 'old data deleted',
-      restored: 'restored',
-      rotated: 'replaced',
-      started: 'started',
-      switched: 'switched on or off',
-      tested: 'tested',
-      token_replaced: 'token replaced',
-      updated: 'changed',
-      withdrawn: 'cancelled',
+      acknowledged: (it) => `acknowledged ${it}`,
+      allowed: (it) => `approved ${it}`,
+      closed: (it) => `closed ${it}`,
+      confirmed: (it) => `confirmed ${it}`,
+      created: (it) => `added ${it}`,
+      deleted: (it) => `deleted ${it}`,
+      imported: (it) => `imported ${it}`,
+      locked: (it) => `locked ${it} after wrong attempts`,
+      opened: (it) => `opened ${it}`,
+      password_issued: (it) => `issued a password for ${it}`,
+      password_rotated: (it) => `replaced the password of ${it}`,
+      photo_deleted: (it) => `deleted the photo of ${it}`,
+      photo_updated: (it) => `changed the photo of ${it}`,
+      purged: (it) => `deleted old ${it}`,
+      rotated: (it) => `replaced ${it}`,
+      started: (it) => `started ${it}`,
+      switched: (it) => `switched ${it} on or off`,
+      tested: (it) => `tested ${it}`,
+      token_replaced: (it) => `replaced the token of ${it}`,
+      updated: (it) => `changed ${it}`,
+      withdrawn: (it) => `cancelled ${it}`,
+      not_restored: (it) => `could not restore ${it}`,
+      restored: (it) => `restored ${it}`,
     },
+    acts: {
+      lock: (of) => `locked ${of}`,
+      unlock: (of) => `unlocked ${of}`,
+      beep: (of) => `made ${of} beep`,
+      message: (of) => `sent a message to ${of}`,
+      'access_request.created': (of) => `requested access as “${of}”`,
+      'access_request.deleted': () => 'rejected an access request',
+      'erasure.created': () => 'erased personal data',
+      'person.created': () => 'gave the PIN',
+      'person.deleted': () => 'signed out with the PIN',
+      'recall.created': (of) => `called all carts in: “${of}”`,
+      'recall.deleted': () => 'ended the recall',
+      'session.created': (of) => `signed in “${of}”`,
+      'session.deleted': (of) => `signed out “${of}”`,
+    },
+    other: (command) => (of) => `sent “${command}” to ${of}`,
+    sentence: (who, act, tablet) => `${who} ${act}${tablet === null ? '' : ` on “${tablet}”`}`,
+    gateway: 'The gateway',
+    headOffice: 'Head office',
+    forced: 'anyway',
   },
   de: {
     nouns: {
-      access_request: 'Zugangsanfrage',
-      alert: 'Alarm',
-      backup: 'Sicherung',
-      cart: 'Cart',
-      clock: 'Uhr',
-      command: 'Befehl',
-      config: 'Einstellungen',
-      course: 'Platzkarte',
-      device: 'Gerät',
-      device_type: 'Gerätetyp',
-      enrolment: 'Geräteregistrierung',
-      erasure: 'Löschung von Personendaten',
-      group: 'Gruppe',
-      key: 'Schlüssel',
-      machine: 'Gateway-Rechner',
-      notifier: 'Empfänger',
-      pairing_code: 'Kopplungscode',
-      person: 'PIN-Anmeldung',
-      pin: 'PIN',
-      recall: 'Rückruf',
-      session: 'Tablet-Anmeldung',
-      site: 'Platzeinstellungen',
-      telemetry: 'Verlauf',
-      user: 'Benutzer',
-      webhook: 'Webhook',
-      zones: 'Zonen',
+      access_request: (of) => `Zugangsanfrage ${of}`,
+      alert: (of) => `Alarm ${of}`,
+      backup: () => 'eine Sicherung',
+      cart: (of) => of,
+      clock: () => 'die Uhr',
+      command: (of) => `einen Befehl ${of}`,
+      config: (of) => `Einstellungen von ${of}`,
+      course: () => 'die Platzkarte',
+      device: (of) => `Gerät ${of}`,
+      device_type: (of) => `Gerätetyp ${of}`,
+      enrolment: () => 'die Geräteregistrierung',
+      erasure: () => 'Personendaten',
+      group: (of) => `Gruppe ${of}`,
+      key: (of) => `den Schlüssel von ${of}`,
+      machine: () => 'den Gateway-Rechner',
+      notifier: (of) => `Empfänger ${of}`,
+      pairing_code: (of) => `einen Kopplungscode für ${of}`,
+      person: (of) => of,
+      pin: (of) => `die PIN von ${of}`,
+      recall: () => 'den Rückruf',
+      session: (of) => of,
+      site: () => 'die Platzeinstellungen',
+      telemetry: (of) => `Verlauf von ${of}`,
+      user: (of) => `Person ${of}`,
+      webhook: (of) => `Webhook ${of}`,
+      zones: () => 'Zonen',
     },
     verbs: {
-      acknowledged: 'bestätigt',
-      allowed: 'zugelassen',
-      closed: 'geschlossen',
-      confirmed: 'bestätigt',
-      created: 'erstellt',
-      deleted: 'gelöscht',
-      imported: 'importiert',
-      locked: 'nach Fehlversuchen gesperrt',
-      not_restored: 'nicht zurückgespielt',
-      opened: 'geöffnet',
-      password_issued: 'Passwort ausgegeben',
-      password_rotated: 'Passwort ersetzt',
-      photo_deleted: 'Foto gelöscht',
-      photo_updated: 'Foto geändert',
-      purged: 'alte Daten gelöscht',
-      restored: 'zurückgespielt',
-      rotated: 'ersetzt',
-      started: 'gestartet',
-      switched: 'ein- oder ausgeschaltet',
-      tested: 'getestet',
-      token_replaced: 'Token ersetzt',
-      updated: 'geändert',
-      withdrawn: 'abgebrochen',
+      acknowledged: (it) => `${it} bestätigt`,
+      allowed: (it) => `${it} zugelassen`,
+      closed: (it) => `${it} geschlossen`,
+      confirmed: (it) => `${it} bestätigt`,
+      created: (it) => `${it} hinzugefügt`,
+      deleted: (it) => `${it} gelöscht`,
+      imported: (it) => `${it} importiert`,
+      locked: (it) => `${it} nach Fehlversuchen gesperrt`,
+      opened: (it) => `${it} geöffnet`,
+      password_issued: (it) => `ein Passwort für ${it} ausgegeben`,
+      password_rotated: (it) => `das Passwort von ${it} ersetzt`,
+      photo_deleted: (it) => `das Foto für ${it} gelöscht`,
+      photo_updated: (it) => `das Foto für ${it} geändert`,
+      purged: (it) => `alten ${it} gelöscht`,
+      rotated: (it) => `${it} ersetzt`,
+      started: (it) => `${it} gestartet`,
+      switched: (it) => `${it} ein- oder ausgeschaltet`,
+      tested: (it) => `${it} getestet`,
+      token_replaced: (it) => `das Token von ${it} ersetzt`,
+      updated: (it) => `${it} geändert`,
+      withdrawn: (it) => `${it} abgebrochen`,
+      not_restored: (it) => `vergeblich versucht, ${it} wiederherzustellen`,
+      restored: (it) => `${it} wiederhergestellt`,
     },
+    acts: {
+      lock: (of) => `${of} gesperrt`,
+      unlock: (of) => `${of} entsperrt`,
+      beep: (of) => `${of} piepen lassen`,
+      message: (of) => `eine Nachricht an ${of} gesendet`,
+      'access_request.created': (of) => `Zugang als „${of}“ angefragt`,
+      'access_request.deleted': () => 'eine Zugangsanfrage abgelehnt',
+      'erasure.created': () => 'Personendaten gelöscht',
+      'person.created': () => 'die PIN eingegeben',
+      'person.deleted': () => 'die PIN abgemeldet',
+      'recall.created': (of) => `alle Carts zurückgerufen: „${of}“`,
+      'recall.deleted': () => 'den Rückruf beendet',
+      'session.created': (of) => `„${of}“ angemeldet`,
+      'session.deleted': (of) => `„${of}“ abgemeldet`,
+    },
+    other: (command) => (of) => `„${command}“ an ${of} gesendet`,
+    sentence: (who, act, tablet) => `${who} hat ${tablet === null ? '' : `auf „${tablet}“ `}${act}`,
+    gateway: 'Das Gateway',
+    headOffice: 'Die Zentrale',
+    forced: 'trotzdem',
   },
 })
 
-/** Texts of an action in place of its noun and verb; `of` is its subject. */
-const phraseTexts = defineTexts({
-  en: {
-    'command.created': (of: string) => `Sent to a cart: ${of}`,
-    'command.withdrawn': (of: string) => `Cancelled a command: ${of}`,
-    'person.created': (of: string) => `Signed in with a PIN: ${of}`,
-    'person.deleted': (of: string) => `Signed out PIN: ${of}`,
-    'recall.created': (of: string) => `Recalled all carts: ${of}`,
-    'recall.deleted': (of: string) => `Ended recall: ${of}`,
-    'session.created': (of: string) => `Tablet signed in: ${of}`,
-    'session.deleted': (of: string) => `Tablet signed out: ${of}`,
-  },
-  de: {
-    'command.created': (of: string) => `An ein Cart gesendet: ${of}`,
-    'command.withdrawn': (of: string) => `Befehl abgebrochen: ${of}`,
-    'person.created': (of: string) => `Mit PIN angemeldet: ${of}`,
-    'person.deleted': (of: string) => `PIN abgemeldet: ${of}`,
-    'recall.created': (of: string) => `Alle Carts zurückgerufen: ${of}`,
-    'recall.deleted': (of: string) => `Rückruf beendet: ${of}`,
-    'session.created': (of: string) => `Tablet angemeldet: ${of}`,
-    'session.deleted': (of: string) => `Tablet abgemeldet: ${of}`,
-  },
-})
+/** Id that says nothing to people: its object has been deleted, or has no name. */
+const UUID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
 
 interface AuditedAct {
   action: string
   target: string
+  user_id: string | null
+  person: { name: string } | null
+  session_id: string | null
+  address: string | null
   before: Readonly<Record<string, unknown>> | null
   after: Readonly<Record<string, unknown>> | null
 }
 
-/** Describes an action of a user: `name` returns the name of an id, or the id if it has none. */
-export function auditSentence({ action, target, before, after }: AuditedAct, name: (id: string) => string): string {
-  const phrases: Readonly<Record<string, (of: string) => string>> = phraseTexts()
-  const phrase = phrases[action]
-  const fields = { ...before, ...after }
-  const part = (key: string) => (typeof fields[key] === 'string' ? [name(String(fields[key]))] : [])
-  const parts = action.startsWith('command.')
-    ? [...part('command'), ...part('hardware_id')]
-    : [...part('name'), ...(action.startsWith('recall.') ? part('text') : [])]
-  const of = parts.length === 0 ? name(target) : parts.join(', ')
-  return phrase === undefined ? `${auditWords(action)} ${of}` : phrase(of)
+/** Names of the objects of actions; an unknown id is its own name. */
+export interface AuditNames {
+  of: (id: string) => string
+  /** Name of the tablet of a session; null if it has ended. */
+  tablet: (sessionId: string) => string | null
 }
 
-/** `user.updated` in words; as it is where it has none. */
-export function auditWords(action: string): string {
-  const { nouns, verbs }: Record<keyof AuditWords, Readonly<Record<string, string>>> = auditTexts()
+/** Describes an entry, such as "Anna locked cart 7 on “Pro shop”". */
+export function auditSentence(entry: AuditedAct, names: AuditNames): string {
+  const texts = auditTexts()
+  const { action, target, session_id, before, after } = entry
+  const fields = { ...before, ...after }
+  const field = (key: string) => (typeof fields[key] === 'string' ? String(fields[key]) : null)
+  const isPin = action.startsWith('person.')
+  const command = action === 'command.created' ? field('command') : null
+  const named = names.of(field('hardware_id') ?? field('text') ?? field('name') ?? target)
+  const of = UUID.test(named) ? '' : named
+  const who = isPin ? names.of(target) : whoOf(entry, names)
+  const act = command === null ? auditAct(action, of) : (texts.acts[command] ?? texts.other(command))(of)
+  const forced = fields.forced === true ? ` (${texts.forced})` : ''
+  return texts.sentence(who, `${act}${forced}`, session_id === null ? null : names.tablet(session_id))
+}
+
+/** Describes an action without who did it, such as "changed device …"; as it is where it has no words. */
+export function auditAct(action: string, of = '…'): string {
+  const { nouns, verbs, acts }: Record<'nouns' | 'verbs' | 'acts', AuditTexts['acts']> = auditTexts()
   const [noun = '', verb = ''] = action.split('.')
-  const [of, what] = [nouns[noun], verbs[verb]]
-  return of === undefined || what === undefined ? action : `${of}: ${what}`
+  return acts[action]?.(of) ?? verbs[verb]?.((nouns[noun]?.(of) ?? of).trimEnd()) ?? `${action} ${of}`
+}
+
+function whoOf({ user_id, person, address }: AuditedAct, names: AuditNames): string {
+  const { gateway, headOffice } = auditTexts()
+  if (person !== null) return person.name
+  if (user_id !== null) return names.of(user_id)
+  return address === null ? gateway : address === 'head office' ? headOffice : address
 }

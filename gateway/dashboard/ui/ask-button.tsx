@@ -1,0 +1,55 @@
+import { useState } from 'preact/hooks'
+import type { ApiError } from '#shared/client.ts'
+import { Question } from './question.tsx'
+import { refusalText } from './refusal.ts'
+
+interface AskButtonProps {
+  action: string
+  title: string
+  /** Consequence, in a sentence. */
+  means: string
+  /** Name of the button for screen readers, where several have the same action. */
+  label?: string
+  isReady?: boolean
+  /** True for an action that can be undone. */
+  isHarmless?: boolean
+  refusal?: (error: ApiError) => string
+  onAnswer: () => Promise<void>
+}
+
+/** Button whose action needs an answer first; the question stays open until it is done. */
+export function AskButton({
+  action,
+  title,
+  means,
+  label,
+  isReady = true,
+  isHarmless,
+  refusal,
+  onAnswer,
+}: AskButtonProps) {
+  const [isAsked, ask] = useState(false)
+  return (
+    <>
+      <button type="button" class="button" aria-label={label} onClick={() => ask(true)}>
+        {action}
+      </button>
+      {isAsked && (
+        <Question
+          title={title}
+          action={action}
+          isDanger={isHarmless !== true}
+          isReady={isReady}
+          refusal={refusal ?? refusalText}
+          onCancel={() => ask(false)}
+          onAnswer={async () => {
+            await onAnswer()
+            ask(false)
+          }}
+        >
+          <p>{means}</p>
+        </Question>
+      )}
+    </>
+  )
+}
