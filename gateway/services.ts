@@ -183,7 +183,7 @@ export function createServices(
     eventGrowth,
     databaseCheck,
     course: new CourseDrawing(base),
-    deviceImport: new DeviceImport({ ...base, ...configuration }),
+    deviceImport: new DeviceImport({ ...base, ...configuration, cartNotes }),
     reports: new Reports({ ...base, geofences, rounds }),
     tracks: new Tracks({ ...base, ...budgets }),
     trips: new Trips(base),

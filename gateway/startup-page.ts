@@ -10,7 +10,10 @@ import type { UpgradeProgress } from '#store/upgrade/upgrade.ts'
 
 const RETRY_S = 5
 /** Served during the start, when the app may not be built yet. */
-const page = (english: string, german: string) => `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+const page = (
+  english: string,
+  german: string,
+) => `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="refresh" content="${RETRY_S}"><title>cartbarn</title>
 <h1>${english}</h1><p>This page reloads automatically. Carts keep their data meanwhile.</p>
 <h1 lang="de">${german}</h1><p lang="de">Diese Seite sieht von selbst wieder nach. Die Carts

@@ -18,13 +18,15 @@ const cart = (name: string): BarnCart => {
 
 before(async () => {
   barn = await Barn.draw(g)
-  for (const name of ['b-2', 'b-10', 'locked', 'broken', 'driving', 'away', 'unseen', 'elsewhere'])
+  for (const name of ['b-2', 'b-10', 'locked', 'broken', 'driving', 'away', 'unseen', 'elsewhere', 'marshal'])
     carts.set(name, await barn.cart(name, { isGrouped: name !== 'elsewhere' }))
-  for (const name of ['b-2', 'b-10', 'locked', 'broken', 'driving', 'elsewhere']) await cart(name).settles('barn', pass)
+  for (const name of ['b-2', 'b-10', 'locked', 'broken', 'driving', 'elsewhere', 'marshal'])
+    await cart(name).settles('barn', pass)
   await cart('away').settles('course', pass)
   await cart('driving').at('barn', 20, { ts: clock.nowMs() + 1 })
   await cart('locked').tag('lock', '1')
   await ok(g.patch('/carts/broken', { out_of_service: { why: 'Tyre' } }))
+  await ok(g.patch('/carts/marshal', { kind: 'ranger' }))
   await cartBecomes(g, 'locked', ({ lock }) => lock?.is_locked === true, 'is locked')
   staff = await g.createUser({ role: 'staff', allowed_hardware_ids: ['*'] })
   partial = await g.createUser({ role: 'staff', allowed_hardware_ids: ['b-2', 'away', 'elsewhere'] })
@@ -71,6 +73,11 @@ test('named carts are processed in request order, each once, with the first reas
     ['elsewhere', 'on_course'],
   ])
   assert.deepEqual(await received(), ['b-10', 'locked', 'broken'])
+})
+
+test('a vehicle that is no golf cart is locked by name', async () => {
+  assert.deepEqual(await outcome({ carts: ['marshal'] }), [['marshal', 'sent']])
+  assert.deepEqual(await received(), ['marshal'])
 })
 
 test('carts outside the scope are forbidden by name and left out of "in"', async () => {

@@ -45,6 +45,7 @@ describe('a cart', () => {
     await eventually(async () => !(await course.cart(id)).devices[0]?.is_online, 'the device is offline')
     assert.deepEqual(await course.cart(id), {
       cart: id,
+      kind: 'golf_cart',
       devices: [{ hardware_id: id, device_type: 'teebox', is_online: false }],
       state: 'unknown',
       is_moving: false,
@@ -119,6 +120,44 @@ describe('a cart', () => {
       total: 7,
     })
     assert.equal(body.has_parking_zone, true)
+  })
+
+  test('of another kind is counted by its kind, and found by it', async (t) => {
+    const other = await startFor(t, {}, { clock })
+    const there = new Course(other, clock)
+    for (const cart of ['1', '2', '3']) await there.device(`d${cart}`, { cart })
+    assert.deepEqual((await other.get('/carts')).body.counts_by_kind, {})
+    assert.equal(
+      (await ok(other.patch('/carts/2', { kind: 'ranger', out_of_service: { why: 'Tyre' } }))).kind,
+      'ranger',
+    )
+    const { body } = await other.get('/carts?kind=ranger')
+    assert.deepEqual(pluck(body.carts, 'cart'), ['2'])
+    assert.equal(body.counts.total, 2)
+    assert.equal(body.counts.out_of_service, 0)
+    assert.deepEqual(Object.keys(body.counts_by_kind.ranger), Object.keys(body.counts))
+    const { total, out_of_service } = body.counts_by_kind.ranger
+    assert.deepEqual([Object.keys(body.counts_by_kind), total, out_of_service], [['ranger'], 1, 1])
+    assert.deepEqual(pluck((await other.get('/carts?kind=golf_cart')).body.carts, 'cart'), ['1', '3'])
+    assert.equal((await other.get('/carts?kind=tank')).status, 400)
+    await other.restart()
+    assert.equal((await other.get('/carts/2')).body.kind, 'ranger')
+    await other.request('DELETE', '/devices/d2')
+    await there.device('d4', { cart: '2' })
+    assert.equal((await other.get('/carts/2')).body.kind, 'golf_cart')
+  })
+
+  test('has a kind that only admins change', async () => {
+    const { id } = await newDevice()
+    const { key } = await g.createUser({ role: 'staff' })
+    const rejected = await g.patch(`/carts/${id}`, { kind: 'ranger', note: 'Squeaks' }, { key })
+    assert.deepEqual([rejected.status, rejected.body.code], [403, 'admin_required'])
+    assert.equal((await g.patch('/carts/nothing', { kind: 'ranger' }, { key })).body.code, 'admin_required')
+    assert.equal((await g.patch(`/carts/${id}`, { kind: 'tank' })).body.errors[0].name, 'kind')
+    const { kind, note } = await course.cart(id)
+    assert.deepEqual([kind, note], ['golf_cart', null])
+    assert.equal((await ok(g.patch(`/carts/${id}`, { kind: 'greenkeeping' }))).kind, 'greenkeeping')
+    assert.equal((await ok(g.patch(`/carts/${id}`, { kind: null }))).kind, 'golf_cart')
   })
 
   test('is seen when one of its devices is, and all its fields come from those devices', async () => {

@@ -18,7 +18,7 @@ import {
   cartPatchSchema,
   cartSchema,
 } from '#shared/wire/carts.ts'
-import { type ApiEnv, createApi, staffOnly } from './api-env.ts'
+import { type ApiEnv, createApi, requireAdmin, staffOnly } from './api-env.ts'
 import type { CourseDeps, PeopleDeps } from './deps.ts'
 
 interface Remembered {
@@ -37,11 +37,12 @@ class CartListTexts {
     this.#carts = carts
   }
 
-  of(carts: readonly Cart[], masksCodes: boolean): string {
+  /** `counted` are all carts in scope, of which `carts` are listed. */
+  of(carts: readonly Cart[], counted: readonly Cart[], masksCodes: boolean): string {
     const texts = carts.map((cart) => this.#textOf(cart, masksCodes))
-    const hasParkingZone = carts.some(({ zoneContext }) => zoneContext.hasParking)
-    const counts = JSON.stringify(countCarts(carts))
-    return `{"carts":[${texts.join(',')}],"counts":${counts},"has_parking_zone":${hasParkingZone}}`
+    const hasParkingZone = counted.some(({ zoneContext }) => zoneContext.hasParking)
+    const counts = JSON.stringify({ ...countCarts(counted), has_parking_zone: hasParkingZone })
+    return `{"carts":[${texts.join(',')}],${counts.slice(1)}`
   }
 
   #textOf(cart: Cart, masksCodes: boolean): string {
@@ -78,8 +79,10 @@ export function createCartsApi({
   api.openAPIRegistry.registerPath(list)
   api.get(list.getRoutingPath(), list.asTable, (c) => {
     const { caller } = c.get('user')
-    const seen = inOrder(visibleCarts.all(caller), queries.of(c).order)
-    return jsonText(c, texts.of(seen, !canSeeCodes(caller)))
+    const { order, kind } = queries.of(c)
+    const seen = visibleCarts.all(caller)
+    const listed = kind === undefined ? seen : seen.filter(({ notes }) => notes.kind === kind)
+    return jsonText(c, texts.of(inOrder(listed, order), seen, !canSeeCodes(caller)))
   })
 
   api.openapi(
@@ -98,17 +101,20 @@ export function createCartsApi({
     route.patch('/carts/{cart}', 'Change the notes on a cart', {
       description:
         'A cart that is out of service opens no alerts and is exempt from nothing. An exempt cart may be in ' +
-        'zones of these types; its devices receive them as zone_exempt in their configuration. For staff.',
+        'zones of these types; its devices receive them as zone_exempt in their configuration. For staff; the kind ' +
+        'is for admins.',
       middleware: [staffOnly, jsonBody],
       request: { params: cartParams, body: body(cartPatchSchema) },
       responses: answers(cartSchema, 'The cart as it is now.', 400, 403, 404, 413, 415),
     }),
     async (c) => {
       const { caller } = c.var.user
+      const patch = c.req.valid('json')
+      if (patch.kind !== undefined) requireAdmin(c.var.user)
       const { key } = visibleCarts.require(caller, c.req.valid('param').cart)
       const { userId } = caller
       const by = { userId, name: users.find(userId)?.row.name ?? '' }
-      await cartNotes.change(key, toNotesPatch(c.req.valid('json')), by)
+      await cartNotes.change(key, toNotesPatch(patch), by)
       carts.touch(key)
       return c.json(toCartJson(visibleCarts.shown(visibleCarts.require(caller, key)), !canSeeCodes(caller)), 200)
     },
@@ -117,7 +123,7 @@ export function createCartsApi({
   return api
 }
 
-function toNotesPatch({ out_of_service, exempt, note }: CartPatch): CartNotesPatch {
+function toNotesPatch({ out_of_service, exempt, note, kind }: CartPatch): CartNotesPatch {
   return {
     ...(out_of_service === undefined ? {} : { outOfService: out_of_service }),
     ...(exempt === undefined
@@ -130,5 +136,6 @@ function toNotesPatch({ out_of_service, exempt, note }: CartPatch): CartNotesPat
           },
         }),
     ...(note === undefined ? {} : { note }),
+    ...(kind === undefined ? {} : { kind }),
   }
 }

@@ -92,6 +92,27 @@ test('a line changes an existing device, which keeps its password; empty fields 
   await g.connect('b-1', password)
 })
 
+test('the kind of a cart is imported with its devices, in a column kind', async () => {
+  const kindOf = async (cart: string) => (await ok(g.get(`/carts/${cart}`))).kind
+  const file = 'hardware_id,device_type,cart,kind\nk-1,teebox,K1,Ranger\nk-2,cartcaddie,K1,\nk-3,teebox,,greenkeeping\n'
+  assert.deepEqual((await imported(file)).counts, [3, 0, 0])
+  assert.deepEqual([await kindOf('K1'), await kindOf('k-3')], ['ranger', 'greenkeeping'])
+  assert.deepEqual((await imported(file)).counts, [0, 0, 3])
+  const other = 'hardware_id,kind\nk-1,golf_cart\nk-2,golf_cart\nk-3,\n'
+  assert.deepEqual((await imported(other, '?dry_run=true')).counts, [0, 2, 1])
+  assert.equal(await kindOf('K1'), 'ranger')
+  assert.deepEqual((await imported(other)).counts, [0, 2, 1])
+  assert.equal(await kindOf('K1'), 'golf_cart')
+  const { entries } = await ok(g.get('/audit-log?action=cart.updated&limit=1'))
+  const [{ target, before, after }] = entries
+  assert.deepEqual([target, before.kind, after], ['K1', 'ranger', null])
+  assert.deepEqual(await wrongIn('hardware_id,kind\nk-1,ranger\nk-2,greenkeeping\n'), [[3, 'duplicate']])
+  assert.deepEqual(await wrongIn('hardware_id,device_type,kind\nk-1,teebox,tank\n'), [[2, 'invalid']])
+  // without another name for it, the column is the device type of earlier files
+  assert.deepEqual((await imported('hardware_id,kind\nk-1,cartcaddie\n')).counts, [0, 1, 0])
+  assert.equal((await device('k-1')).device_type, 'cartcaddie')
+})
+
 test('a dry run returns the same counts and changes nothing', async () => {
   await g.register('c-1')
   const file = 'hardware_id,device_type,name\nc-1,teebox,Renamed\nc-2,teebox,\n'

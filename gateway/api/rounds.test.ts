@@ -214,6 +214,22 @@ describe('GET /rounds/active', () => {
     assert.deepEqual(await runs(cart), whole)
   })
 
+  test('a vehicle that is no golf cart has no rounds', async () => {
+    const cart = fresh('P')
+    const device = await course.device(fresh('d'), { cart })
+    await send(device, track([BARN, 5], [HOLES[1], 10], [PATH, 1]))
+    await runs(cart)
+    await ok(g.patch(`/carts/${cart}`, { kind: 'ranger' }))
+    await eventually(async () => (await active()).every((one) => one.cart !== cart), 'it is on no round')
+    assert.deepEqual(await listed(`&cart=${cart}`), [])
+    const { rows } = await ok(g.get('/reports/utilisation?month=2026-10'))
+    const used = rows.filter((row: { cart: string }) => row.cart === cart)
+    assert.ok(used.some((row: { hours_out: number }) => row.hours_out > 0))
+    assert.ok(used.every((row: { rounds: number }) => row.rounds === 0))
+    await ok(g.patch(`/carts/${cart}`, { kind: null }))
+    await runs(cart)
+  })
+
   test('finds a round in imported data and loses it with deleted data', async () => {
     const [cart, id] = [fresh('I'), fresh('d')]
     await course.device(id, { cart })

@@ -5,6 +5,7 @@ import { ok, scene } from '#testing/scene.ts'
 
 const { g, keys, onlyFor } = scene({ inScope: ['cart-1'] })
 
+const KIND_RULES = { auto_lock: false, lock_at_closing: false, alerts: ['low_battery', 'call', 'service_due'] }
 const DEFAULTS = {
   name: '',
   time_zone: 'UTC',
@@ -23,6 +24,7 @@ const DEFAULTS = {
   rest_after_s: 300,
   lock_max_speed_kmh: 6,
   lock_locate_after_s: 60,
+  vehicle_kinds: { ranger: KIND_RULES, food_and_beverage: KIND_RULES, greenkeeping: KIND_RULES },
   trips: {},
   hide_checklist: false,
 }
@@ -53,6 +55,19 @@ test('omitted fields stay, and the response is the whole site', async () => {
   assert.deepEqual(await read(), second.body)
 })
 
+test('rules of vehicles are merged by kind and field, and null restores the default', async () => {
+  const rules = async (vehicle_kinds: unknown) => (await ok(patch({ vehicle_kinds }))).vehicle_kinds
+  const { vehicle_kinds: preset } = DEFAULTS
+  await rules({ ranger: { auto_lock: true, alerts: ['outside', 'call', 'outside'] } })
+  const ranger = { auto_lock: true, lock_at_closing: true, alerts: ['outside', 'call'] }
+  assert.deepEqual(await rules({ ranger: { lock_at_closing: true } }), { ...preset, ranger })
+  const merged = await rules({ greenkeeping: { alerts: [] }, ranger: { auto_lock: null } })
+  assert.deepEqual(merged.greenkeeping, { ...KIND_RULES, alerts: [] })
+  assert.deepEqual(merged.ranger, { ...ranger, auto_lock: false })
+  assert.deepEqual(await rules({ ranger: null }), { ...preset, greenkeeping: merged.greenkeeping })
+  assert.deepEqual(await rules(null), preset)
+})
+
 test('the first day set closes the others, null closes a day, and null for all clears the hours', async () => {
   const hours = async (opening_hours: unknown) => (await patch({ opening_hours })).body.opening_hours
   assert.deepEqual(await hours({ mon: ['07:00', '20:00'] }), { ...CLOSED, mon: ['07:00', '20:00'] })
@@ -74,6 +89,9 @@ const REFUSED: [name: string, body: unknown, code: string, field?: string][] = [
   ['an unknown field', { nmae: 'A' }, 'unknown_field', 'nmae'],
   ['an unknown field of the pack', { pack: { empty: 1 } }, 'unknown_field'],
   ['an unknown parameter of trips', { trips: { speed: 1 } }, 'unknown_field'],
+  ['golf carts as other vehicles', { vehicle_kinds: { golf_cart: { auto_lock: true } } }, 'unknown_field'],
+  ['an unknown rule for vehicles', { vehicle_kinds: { ranger: { lock: true } } }, 'unknown_field'],
+  ['an alert of the site for vehicles', { vehicle_kinds: { ranger: { alerts: ['disk'] } } }, 'invalid_field'],
   ['an unknown time zone', { time_zone: 'Mars/Olympus' }, 'invalid_time_zone', 'time_zone'],
   ['an offset', { time_zone: '+02:00' }, 'invalid_time_zone', 'time_zone'],
   ['an unsupported language', { language: 'fr' }, 'invalid_field', 'language'],

@@ -16,7 +16,9 @@ type Progress = (done: number, of: number | null) => void
 
 /** Replaces the database of a stopped gateway as requested. Throws an `Error` with a readable message. */
 export function performRestore(request: RestoreRequest, onProgress: Progress): Promise<RestoreResult> {
-  return 'upstream' in request.from ? fromHeadOffice(request, request.from, onProgress) : fromBackup(request, request.from, onProgress)
+  return 'upstream' in request.from
+    ? fromHeadOffice(request, request.from, onProgress)
+    : fromBackup(request, request.from, onProgress)
 }
 
 type From<Kind extends 'target' | 'upstream'> = Extract<RestoreRequest['from'], { [Name in Kind]: unknown }>
@@ -27,7 +29,14 @@ async function fromBackup(
   onPart: Progress,
 ): Promise<RestoreResult> {
   const from = backupPlaceOf(target, 'read', { readS3: () => s3 })
-  const { manifest, keptIn, leftOut, authority } = await restoreBackup({ dataDir, from, passphrase, number, atMs, onPart })
+  const { manifest, keptIn, leftOut, authority } = await restoreBackup({
+    dataDir,
+    from,
+    passphrase,
+    number,
+    atMs,
+    onPart,
+  })
   return {
     at: toIso(manifest.atMs),
     rows: manifest.tables.reduce((sum, { rows }) => sum + rows, 0),

@@ -1,4 +1,5 @@
 import type { CartDevice, CartZoneContext, EvaluatedCart } from '#shared/carts/cart-state.ts'
+import type { CartKind } from '#shared/site/settings.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { Device } from './fleet.ts'
 
@@ -14,6 +15,7 @@ export interface CartNotes {
   /** Access to zones that are closed to other carts. */
   exempt: { zoneTypes: readonly ZoneType[]; untilMs: number; why: string; by: CartPerson } | null
   note: string | null
+  kind: CartKind
 }
 
 /** Cart with the result of its last evaluation; replaced as a whole, never changed. */

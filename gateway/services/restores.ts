@@ -110,7 +110,8 @@ export class Restores {
   /** Throws `restore_not_found`. */
   state(id: string): RestoreState {
     const run = this.#run
-    if (run?.id !== id) throw new NotFoundError('restore_not_found', 'there is no such restore, or it ended an hour ago')
+    if (run?.id !== id)
+      throw new NotFoundError('restore_not_found', 'there is no such restore, or it ended an hour ago')
     const { done, of, outcome, isOver } = run
     if (!isOver || outcome === undefined) return { state: 'restoring', done, of }
     if (outcome.kind === 'failed') return { state: 'failed', done, of, reason: outcome.reason }

@@ -20,6 +20,28 @@ export interface PackVoltages {
   lowV: number | null
 }
 
+/** Kinds of vehicles other than golf carts. */
+export const SERVICE_KINDS = ['ranger', 'food_and_beverage', 'greenkeeping'] as const
+export const CART_KINDS = ['golf_cart', ...SERVICE_KINDS] as const
+export type CartKind = (typeof CART_KINDS)[number]
+type ServiceKind = (typeof SERVICE_KINDS)[number]
+
+export function ofServiceKinds<Value>(of: (kind: ServiceKind) => Value): Record<ServiceKind, Value> {
+  return {
+    ranger: of('ranger'),
+    food_and_beverage: of('food_and_beverage'),
+    greenkeeping: of('greenkeeping'),
+  }
+}
+
+/** Automatic actions on vehicles of a kind. */
+export interface KindRules {
+  autoLock: boolean
+  lockAtClosing: boolean
+  /** Alert kinds that open. */
+  alerts: readonly string[]
+}
+
 /** Permitted range of the maximum speed at which a cart may be locked. */
 export const LOCK_SPEED_KMH = { least: 1, most: 50 }
 
@@ -49,10 +71,17 @@ export interface SiteSettings {
   restAfterS: number
   lockMaxSpeedKmh: number
   lockLocateAfterS: number
+  vehicleKinds: Record<ServiceKind, KindRules>
   /** Trip defaults that differ from those of the API. */
   trips: Partial<TripConfig>
   /** True once an admin has hidden the checklist of the set-up. */
   isChecklistHidden: boolean
+}
+
+const DEFAULT_KIND_RULES: KindRules = {
+  autoLock: false,
+  lockAtClosing: false,
+  alerts: ['low_battery', 'call', 'service_due'],
 }
 
 export const DEFAULT_SITE_SETTINGS: Readonly<SiteSettings> = {
@@ -74,6 +103,7 @@ export const DEFAULT_SITE_SETTINGS: Readonly<SiteSettings> = {
   restAfterS: 300,
   lockMaxSpeedKmh: 6,
   lockLocateAfterS: 60,
+  vehicleKinds: ofServiceKinds(() => DEFAULT_KIND_RULES),
   trips: {},
   isChecklistHidden: false,
 }
@@ -81,4 +111,12 @@ export const DEFAULT_SITE_SETTINGS: Readonly<SiteSettings> = {
 /** Default trip configuration of requests. */
 export function tripDefaultsOf({ trips }: SiteSettings): TripConfig {
   return { ...DEFAULT_TRIP_CONFIG, ...trips }
+}
+
+/** Rules for a kind; golf carts follow the settings of the site and open all alerts (null). */
+export function kindRulesOf(
+  { vehicleKinds, lockAtClosing }: Pick<SiteSettings, 'vehicleKinds' | 'lockAtClosing'>,
+  kind: CartKind,
+): Omit<KindRules, 'alerts'> & { alerts: KindRules['alerts'] | null } {
+  return kind === 'golf_cart' ? { autoLock: true, lockAtClosing, alerts: null } : vehicleKinds[kind]
 }

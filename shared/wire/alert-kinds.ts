@@ -34,3 +34,6 @@ const SITE_KINDS: ReadonlySet<string> = new Set<AlertKind>([
 export function isSiteKind(kind: string): boolean {
   return SITE_KINDS.has(kind)
 }
+
+/** Kinds that a rule for vehicles may name. Calls and due services are named before a gateway opens such alerts. */
+export const VEHICLE_ALERT_KINDS = [...ALERT_KINDS.filter((kind) => !isSiteKind(kind)), 'call', 'service_due'] as const

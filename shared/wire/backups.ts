@@ -159,7 +159,12 @@ const backupSources = [
 const sourceSchema = z.discriminatedUnion('kind', backupSources).meta({ id: 'BackupSource' })
 export type BackupSource = z.infer<typeof sourceSchema>
 
-const passphraseSchema = z.string().min(1).max(1_000).optional().meta({ description: 'Passphrase of encrypted backups.' })
+const passphraseSchema = z
+  .string()
+  .min(1)
+  .max(1_000)
+  .optional()
+  .meta({ description: 'Passphrase of encrypted backups.' })
 
 export const listedBackupsQuerySchema = z
   .strictObject({
@@ -173,7 +178,11 @@ const restoreSourceSchema = z
     ...backupSources,
     z.strictObject({
       kind: z.literal('head_office'),
-      url: z.string().max(500).regex(/^https?:\/\//, 'must be an https:// address').meta({ description: 'Address of the hub.', example: 'https://hub.example.com' }),
+      url: z
+        .string()
+        .max(500)
+        .regex(/^https?:\/\//, 'must be an https:// address')
+        .meta({ description: 'Address of the hub.', example: 'https://hub.example.com' }),
       key: z
         .string()
         .regex(/^cbs_[a-z0-9-]{1,32}_[A-Za-z0-9_-]{43}$/, 'must be a site key of the hub')

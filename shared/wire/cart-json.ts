@@ -1,6 +1,7 @@
 import type { EvaluatedCart } from '#shared/carts/cart-state.ts'
 import { fromE7, fromMilli, toMilli } from '#shared/geo.ts'
 import { maskCode } from '#shared/masked-codes.ts'
+import { type CartKind, SERVICE_KINDS } from '#shared/site/settings.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { CartJson, CartListJson } from './carts.ts'
@@ -19,16 +20,21 @@ export interface ShownCart {
     outOfService: (NoteReason & { sinceMs: number }) | null
     exempt: (NoteReason & { zoneTypes: readonly ZoneType[]; untilMs: number }) | null
     note: string | null
+    kind: CartKind
   }
   autoLockAtMs: number | null
   openAlertIds: readonly string[]
 }
+
+/** Notes on a cart without any. */
+export const NO_CART_NOTES: ShownCart['notes'] = { outOfService: null, exempt: null, note: null, kind: 'golf_cart' }
 
 /** Returns a cart in the form of every list and message, with its codes masked for callers who may not see them. */
 export function toCartJson(cart: ShownCart, masksCodes: boolean): CartJson {
   const { verdict, notes } = cart
   return {
     cart: cart.key,
+    kind: notes.kind,
     devices: cart.devices.map(({ hardwareId, deviceType, name, isOnline }) => ({
       hardware_id: hardwareId,
       device_type: deviceType,
@@ -69,10 +75,20 @@ export function toCartJson(cart: ShownCart, masksCodes: boolean): CartJson {
   }
 }
 
-export function countCarts(
-  carts: readonly { verdict: EvaluatedCart; notes: { outOfService: unknown } }[],
-): CartListJson['counts'] {
-  const count = (isOne: (cart: (typeof carts)[number]) => boolean) => carts.filter(isOne).length
+type CountedCart = { verdict: EvaluatedCart; notes: { outOfService: unknown; kind: CartKind } }
+
+/** Returns the counts of golf carts, and of each other kind that there is. */
+export function countCarts(carts: readonly CountedCart[]): Pick<CartListJson, 'counts' | 'counts_by_kind'> {
+  const ofKind = (kind: CartKind) => carts.filter(({ notes }) => notes.kind === kind)
+  const others = SERVICE_KINDS.map((kind) => [kind, ofKind(kind)] as const).filter(([, some]) => some.length > 0)
+  return {
+    counts: countsOf(ofKind('golf_cart')),
+    counts_by_kind: Object.fromEntries(others.map(([kind, some]) => [kind, countsOf(some)])),
+  }
+}
+
+function countsOf(carts: readonly CountedCart[]): CartListJson['counts'] {
+  const count = (isOne: (cart: CountedCart) => boolean) => carts.filter(isOne).length
   const inState = (state: EvaluatedCart['state']) => count(({ verdict }) => verdict.state === state)
   return {
     in: inState('in'),

@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { CART_KINDS, SERVICE_KINDS } from '#shared/site/settings.ts'
 import { zoneTypeSchema } from './geofences.ts'
 import { oneLine } from './schema/name.ts'
-import { dateParam, hardwareIdSchema, isoSchema, listQuery } from './schema/params.ts'
+import { choiceParam, dateParam, hardwareIdSchema, isoSchema, listQuery } from './schema/params.ts'
 
 export const cartParams = z.object({
   cart: z.string().meta({ description: 'Name of the cart, or the hardware_id of a device in it.', example: '17' }),
@@ -28,6 +29,8 @@ export const cartStateSchema = z.enum(['in', 'out', 'outside', 'silent', 'unknow
     'State of the cart. unknown: it has no position. silent: signal lost for too long. in: in a parking zone. ' +
     'outside: outside of every boundary, if there is one. out: anything else.',
 })
+
+const kindSchema = z.enum(CART_KINDS).meta({ description: 'Kind of vehicle.', example: 'golf_cart' })
 
 const cartDeviceSchema = z.object({
   hardware_id: hardwareIdSchema,
@@ -111,6 +114,7 @@ export const cartSchema = z
       description: 'Cart of its devices; for a device without a cart its name, or else its hardware_id.',
       example: '17',
     }),
+    kind: kindSchema,
     devices: z.array(cartDeviceSchema).meta({ description: 'Devices in scope, by hardware_id.' }),
     state: cartStateSchema,
     is_moving: z.boolean().meta({
@@ -143,23 +147,36 @@ export const cartNoteBodySchema = z.object({
     .object({ zone_types: z.array(zoneTypeSchema), until_ms: z.number(), why: z.string(), by: notedBySchema })
     .nullable(),
   note: z.string().nullable(),
+  /** Null, or absent from an older gateway, for a golf cart. */
+  kind: kindSchema.nullish(),
 })
 
-export const cartListQuerySchema = listQuery('asc', 'Order by cart in natural order (2 before 10): asc or desc.')
+export const cartListQuerySchema = listQuery(
+  'asc',
+  'Order by cart in natural order (2 before 10): asc or desc.',
+).extend({
+  kind: choiceParam(CART_KINDS, 'invalid_parameter')
+    .optional()
+    .meta({ description: 'Only carts of this kind; the counts are of all carts.' }),
+})
 
 const count = z.number().int().min(0)
+const countsSchema = z.object({
+  in: count.meta({ description: 'Number of carts in a parking zone, by state.', example: 41 }),
+  out: count.meta({ description: 'Number of carts on the course, by state.', example: 28 }),
+  moving: count.meta({ description: 'Number of moving carts, in any state.', example: 20 }),
+  low: count.meta({ description: 'Number of carts with a low battery, in any state.', example: 2 }),
+  silent: count.meta({ description: 'Number of carts without signal, by state.', example: 1 }),
+  outside: count.meta({ description: 'Number of carts outside of every boundary, by state.', example: 1 }),
+  out_of_service: count.meta({ description: 'Number of carts out of service, in any state.', example: 3 }),
+  total: count.meta({ description: 'Number of all of them in scope.', example: 72 }),
+})
 export const cartListSchema = z
   .object({
     carts: z.array(cartSchema).meta({ description: 'Carts in natural order: 2 before 10.' }),
-    counts: z.object({
-      in: count.meta({ description: 'Number of carts in a parking zone, by state.', example: 41 }),
-      out: count.meta({ description: 'Number of carts on the course, by state.', example: 28 }),
-      moving: count.meta({ description: 'Number of moving carts, in any state.', example: 20 }),
-      low: count.meta({ description: 'Number of carts with a low battery, in any state.', example: 2 }),
-      silent: count.meta({ description: 'Number of carts without signal, by state.', example: 1 }),
-      outside: count.meta({ description: 'Number of carts outside of every boundary, by state.', example: 1 }),
-      out_of_service: count.meta({ description: 'Number of carts out of service, in any state.', example: 3 }),
-      total: count.meta({ description: 'Number of all carts in scope.', example: 72 }),
+    counts: countsSchema.meta({ description: 'Golf carts in scope.' }),
+    counts_by_kind: z.partialRecord(z.enum(SERVICE_KINDS), countsSchema).meta({
+      description: 'The same of the other vehicles, by kind; a kind without vehicles is absent.',
     }),
     has_parking_zone: z.boolean().meta({ description: 'True if any of them has a parking zone.' }),
   })
@@ -180,6 +197,7 @@ export const cartPatchSchema = z
       })
       .nullable()
       .optional(),
+    kind: kindSchema.nullable().optional().meta({ description: 'Kind of vehicle, for admins; null: golf_cart.' }),
     note: z.string().trim().max(500).nullable().optional().meta({ description: 'Staff note; null and "" delete it.' }),
   })
   .superRefine(({ out_of_service, exempt }, ctx) => {

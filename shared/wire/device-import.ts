@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CART_KINDS } from '#shared/site/settings.ts'
 import { newDeviceSchema } from './devices.ts'
 import { hardwareIdSchema } from './schema/params.ts'
 
@@ -9,14 +10,14 @@ export const IMPORT_LINES_MAX = 5000
 export const IMPORT_BYTES_MAX = 4 * 1024 * 1024
 
 /** Permitted columns of the first line, in any order; hardware_id is required. */
-export const IMPORT_COLUMNS = ['hardware_id', 'device_type', 'name', 'cart', 'group'] as const
+export const IMPORT_COLUMNS = ['hardware_id', 'device_type', 'name', 'cart', 'group', 'kind'] as const
 
 export type ImportColumn = (typeof IMPORT_COLUMNS)[number]
 
 const { hardware_id, name, cart } = newDeviceSchema.shape
 
 /** Texts of a device in a line of the file, by the rules of `POST /devices`. */
-export const importLineSchema = z.object({ hardware_id, name, cart })
+export const importLineSchema = z.object({ hardware_id, name, cart, kind: z.enum(CART_KINDS).optional() })
 
 export const deviceImportQuerySchema = z.object({
   dry_run: z.enum(['true', 'false']).default('false').meta({ description: 'Only reports what would happen.' }),
@@ -26,10 +27,10 @@ export const deviceImportQuerySchema = z.object({
 export const deviceFileSchema = z.custom<Blob>().meta({
   type: 'string',
   description:
-    'CSV file whose first line names the columns hardware_id, device_type, name, cart and group, in any order. ' +
-    'Separated by comma, semicolon or tab, or as set by a preceding line `sep=;`; UTF-8, UTF-16 or windows-1252; up ' +
-    'to 5,000 lines.',
-  example: 'hardware_id,device_type,name,cart,group\ncart-07,teebox,Cart 7,7,North\n',
+    'CSV file whose first line names the columns hardware_id, device_type, name, cart, group and kind (of the cart), ' +
+    'in any order. Separated by comma, semicolon or tab, or as set by a preceding line `sep=;`; UTF-8, UTF-16 or ' +
+    'windows-1252; up to 5,000 lines.',
+  example: 'hardware_id,device_type,name,cart,group,kind\ncart-07,teebox,Cart 7,7,North,golf_cart\n',
 })
 
 const count = z.number().int()

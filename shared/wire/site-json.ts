@@ -3,6 +3,7 @@ import {
   DEFAULT_SITE_SETTINGS,
   type OpenHours,
   type OpeningHours,
+  ofServiceKinds,
   type PackVoltages,
   type SiteSettings,
   type Weekday,
@@ -29,6 +30,10 @@ export function toSiteSettingsJson(settings: SiteSettings): SiteSettingsJson {
     rest_after_s: settings.restAfterS,
     lock_max_speed_kmh: settings.lockMaxSpeedKmh,
     lock_locate_after_s: settings.lockLocateAfterS,
+    vehicle_kinds: ofServiceKinds((kind) => {
+      const { autoLock, lockAtClosing, alerts } = settings.vehicleKinds[kind]
+      return { auto_lock: autoLock, lock_at_closing: lockAtClosing, alerts: [...alerts] }
+    }),
     trips: settings.trips,
     hide_checklist: settings.isChecklistHidden,
   }
@@ -65,6 +70,7 @@ export function patchSiteSettings(settings: SiteSettings, patch: SiteSettingsPat
     restAfterS: merged(patch.rest_after_s, settings.restAfterS, preset.restAfterS),
     lockMaxSpeedKmh: merged(patch.lock_max_speed_kmh, settings.lockMaxSpeedKmh, preset.lockMaxSpeedKmh),
     lockLocateAfterS: merged(patch.lock_locate_after_s, settings.lockLocateAfterS, preset.lockLocateAfterS),
+    vehicleKinds: mergedKinds(patch.vehicle_kinds, settings.vehicleKinds),
     trips: mergedTrips(patch.trips, settings.trips),
     isChecklistHidden: merged(patch.hide_checklist, settings.isChecklistHidden, preset.isChecklistHidden),
   }
@@ -83,6 +89,23 @@ function mergedPack(patch: SiteSettingsPatch['pack'], known: PackVoltages): Pack
     fullV: merged(patch.full_v, known.fullV, null),
     lowV: merged(patch.low_v, known.lowV, null),
   }
+}
+
+function mergedKinds(
+  patch: SiteSettingsPatch['vehicle_kinds'],
+  known: SiteSettings['vehicleKinds'],
+): SiteSettings['vehicleKinds'] {
+  if (patch === undefined) return known
+  return ofServiceKinds((kind) => {
+    const preset = DEFAULT_SITE_SETTINGS.vehicleKinds[kind]
+    const given = patch === null ? null : patch[kind]
+    if (given === null) return preset
+    return {
+      autoLock: merged(given?.auto_lock, known[kind].autoLock, preset.autoLock),
+      lockAtClosing: merged(given?.lock_at_closing, known[kind].lockAtClosing, preset.lockAtClosing),
+      alerts: [...new Set(merged(given?.alerts, known[kind].alerts, preset.alerts))],
+    }
+  })
 }
 
 function mergedTrips(patch: SiteSettingsPatch['trips'], known: SiteSettings['trips']): SiteSettings['trips'] {

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { readOpenHours, TIME } from '#shared/site/opening-hours.ts'
-import { LOCK_SPEED_KMH, WEEKDAYS } from '#shared/site/settings.ts'
+import { LOCK_SPEED_KMH, ofServiceKinds, WEEKDAYS } from '#shared/site/settings.ts'
 import { isTimeZone, TIME_ZONE } from '#shared/site/time-zone.ts'
 import type { TripConfig } from '#shared/trips/config.ts'
+import { VEHICLE_ALERT_KINDS } from './alert-kinds.ts'
 import { oneLine } from './schema/name.ts'
 import { CONFIG_DESCRIPTIONS } from './trips.ts'
 
@@ -127,6 +128,14 @@ const tripFields = {
   maxAcceleration: tripDefault('maxAcceleration'),
 } satisfies Record<keyof TripConfig, z.ZodType<number>>
 
+const ALERTS = { description: 'Alert kinds that open for vehicles of this kind.', example: ['low_battery'] }
+const kindFields = {
+  auto_lock: z.boolean().meta({ description: 'True to lock them after auto_lock_after_min in a parking zone.' }),
+  lock_at_closing: z.boolean().meta({ description: 'True to lock them in a parking zone at closing time.' }),
+  // a later version may know more
+  alerts: z.array(z.string()).meta(ALERTS),
+}
+
 const fields = {
   name: nameSchema,
   time_zone: timeZoneSchema,
@@ -170,6 +179,9 @@ export const siteSettingsSchema = z
     // a stored name may be older than the rule for names
     name: z.string().meta(NAME),
     opening_hours: openingHoursSchema,
+    vehicle_kinds: z.object(ofServiceKinds(() => z.object(kindFields))).meta({
+      description: 'Rules for vehicles other than golf carts, by kind.',
+    }),
     pack: z.object(packFields).meta({ description: 'Battery voltages of the carts: empty < low < full.' }),
     trips: z
       .object(tripFields)
@@ -187,19 +199,17 @@ export type SiteSettingsJson = z.infer<typeof siteSettingsSchema>
 /** Settings that the screens of all users need. */
 export type SiteForScreensJson = Pick<SiteSettingsJson, 'name' | 'time_zone' | 'units' | 'language'>
 
-/** Settings as replicated to the hub: the body of the entity `site`. */
-export const siteBodySchema = z.object({
-  // earlier gateways send neither
-  settings: siteSettingsSchema.extend({
-    quick_messages: quickMessagesSchema.optional(),
-    location: locationSchema.default(null),
-  }),
-})
+/** Settings as replicated to the hub: the body of the entity `site`. An older gateway sends fewer of them. */
+export const siteBodySchema = z.object({ settings: siteSettingsSchema.partial() })
 
 const partial = <Shape extends z.ZodRawShape>(shape: Shape) =>
   Object.fromEntries(
     Object.entries(shape).map(([name, field]) => [name, (field as z.ZodType).nullable().optional()]),
   ) as { [Name in keyof Shape]: z.ZodOptional<z.ZodNullable<Shape[Name] & z.ZodType>> }
+
+const vehicleAlertSchema: z.ZodType<string> = z.enum(VEHICLE_ALERT_KINDS)
+const kindPatch = partial({ ...kindFields, alerts: z.array(vehicleAlertSchema).max(100).meta(ALERTS) })
+const kindsPatchSchema = z.strictObject(partial(ofServiceKinds(() => z.strictObject(kindPatch))))
 
 /** `PATCH /site`: RFC 7396; null restores the default, except for a day of `opening_hours`, which it closes. */
 export const siteSettingsPatchSchema = z
@@ -207,6 +217,7 @@ export const siteSettingsPatchSchema = z
     ...partial(fields),
     opening_hours: openingHoursPatchSchema.optional(),
     pack: z.strictObject(partial(packFields)).nullable().optional(),
+    vehicle_kinds: kindsPatchSchema.nullable().optional(),
     trips: z.strictObject(partial(tripFields)).nullable().optional(),
     hide_checklist: hideChecklistSchema.nullable().optional(),
   })

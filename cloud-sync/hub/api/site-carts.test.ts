@@ -7,12 +7,12 @@ import { type CartDevice, evaluateCart } from '#shared/carts/cart-state.ts'
 import { NO_MOTION } from '#shared/carts/motion.ts'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import { toIso } from '#shared/time.ts'
-import { toCartJson } from '#shared/wire/cart-json.ts'
+import { NO_CART_NOTES, toCartJson } from '#shared/wire/cart-json.ts'
 import { toCartReportJson } from '#shared/wire/cart-report.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
+import { toSiteSettingsJson } from '#shared/wire/site-json.ts'
 
 const ZONE_CONTEXT = { hasParking: true, hasBoundary: false }
-const NO_NOTES = { outOfService: null, exempt: null, note: null }
 
 const { people, site } = siteScene()
 
@@ -68,7 +68,7 @@ test('a cart has the state its gateway reported, and the device list is unchange
   assert.deepEqual([body.counts.in, body.counts.total, body.has_parking_zone], [1, 3, true])
   const settings = { ...DEFAULT_SITE_SETTINGS, movingKmh: 3 }
   const verdict = evaluateCart([report], ZONE_CONTEXT, settings, { nowMs, startedAtMs: 0 })
-  const shown = { key: '17', devices: [], verdict, notes: NO_NOTES, openAlertIds: [] }
+  const shown = { key: '17', devices: [], verdict, notes: NO_CART_NOTES, openAlertIds: [] }
   const { devices: _, ...expected } = toCartJson({ ...shown, autoLockAtMs: nowMs + 60_000 }, false)
   const { devices, ...cart } = (await cartOf('17')).body
   assert.deepEqual(cart, expected)
@@ -93,7 +93,18 @@ test('a cart shows staff notes, until they are removed', async () => {
   await push({ cart: '17', out_of_service: null, exempt: ended, note: '', updated_at_ms: 2 })
   const over = (await cartOf('17')).body
   assert.deepEqual([over.out_of_service, over.exempt, over.note], [null, null, null])
+  await push({ cart: '17', out_of_service: null, exempt: null, note: null, kind: 'ranger', updated_at_ms: 3 })
+  const { carts, counts, counts_by_kind } = (await people.request('GET', `${site.path}/carts?kind=ranger`)).body
+  assert.deepEqual(valuesOf(carts, 'kind'), ['ranger'])
+  assert.deepEqual([counts.total + 1, counts_by_kind.ranger.total], [(await list()).body.carts.length, 1])
   await push(null)
+})
+
+test('settings of an older gateway hold, with the defaults of those that it does not know', async () => {
+  const { vehicle_kinds: _, ...settings } = toSiteSettingsJson({ ...DEFAULT_SITE_SETTINGS, name: 'Old course' })
+  await site.pushEntities({ table: 'site', key: 'site', body: { settings, updated_at_ms: 1 } })
+  const { body } = await people.request('GET', `${site.path}/site`)
+  assert.deepEqual([body.name, body.vehicle_kinds.ranger.auto_lock], ['Old course', false])
 })
 
 test('a cart lists its alerts that are not closed', async () => {

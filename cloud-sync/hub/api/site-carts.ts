@@ -16,12 +16,13 @@ export const SITE_CARTS = siteList({
   query: cartListQuerySchema,
   schema: cartListSchema,
   answer: 'All carts of the site, in natural order.',
-  read: async ({ order }, { sql, site, user, nowMs }) => {
+  read: async ({ order, kind }, { sql, site, user, nowMs }) => {
     const carts = await siteCarts(sql, site, nowMs)
+    const listed = kind === undefined ? carts : carts.filter(({ notes }) => notes.kind === kind)
     const masksCodes = !canSeeCodes(user)
     return {
-      carts: inOrder(carts, order).map((cart) => toCartJson(cart, masksCodes)),
-      counts: countCarts(carts),
+      carts: inOrder(listed, order).map((cart) => toCartJson(cart, masksCodes)),
+      ...countCarts(carts),
       has_parking_zone: carts.some(({ zoneContext }) => zoneContext.hasParking),
     }
   },

@@ -5,7 +5,7 @@ import { siteSettingsOf } from '#hub/store/site-settings.ts'
 import { groupByCart } from '#shared/carts/cart-keys.ts'
 import { type CartDevice, type CartSettings, type CartZoneContext, evaluateCart } from '#shared/carts/cart-state.ts'
 import { tripDefaultsOf } from '#shared/site/settings.ts'
-import type { ShownCart } from '#shared/wire/cart-json.ts'
+import { NO_CART_NOTES, type ShownCart } from '#shared/wire/cart-json.ts'
 import { cartReportSchema, readCartReport } from '#shared/wire/cart-report.ts'
 import { cartNoteBodySchema } from '#shared/wire/carts.ts'
 
@@ -24,8 +24,6 @@ interface KnownDevice {
   zoneContext: CartZoneContext
 }
 
-const NO_NOTES: ShownCart['notes'] = { outOfService: null, exempt: null, note: null }
-
 /** Returns the carts of a site in natural order, by the last report of their gateway and the clock of the hub. */
 export async function siteCarts(sql: Sql, siteId: string, nowMs: number): Promise<SiteCart[]> {
   const site = await siteSettingsOf(sql, siteId)
@@ -40,7 +38,7 @@ export async function siteCarts(sql: Sql, siteId: string, nowMs: number): Promis
     }
     const reports = members.map((member) => member.report)
     const verdict = evaluateCart(reports, zoneContext, settings, { nowMs, startedAtMs: 0 })
-    const cart = { key, devices: members, zoneContext, verdict, notes: notes.get(key) ?? NO_NOTES }
+    const cart = { key, devices: members, zoneContext, verdict, notes: notes.get(key) ?? NO_CART_NOTES }
     const openAlertIds = (alerts.get(key) ?? []).map(({ alertId }) => alertId)
     const lock = members.find(({ hardwareId }) => hardwareId === verdict.lock?.hardwareId)
     return { ...cart, autoLockAtMs: lock?.autoLockAtMs ?? null, openAlertIds }
@@ -69,8 +67,8 @@ function readDevice({ body, cartReport }: CartDeviceRow): KnownDevice {
 
 function readNotes(body: string, nowMs: number): ShownCart['notes'] {
   const parsed = cartNoteBodySchema.safeParse(JSON.parse(body))
-  if (!parsed.success) return NO_NOTES
-  const { out_of_service: out, exempt, note } = parsed.data
+  if (!parsed.success) return NO_CART_NOTES
+  const { out_of_service: out, exempt, note, kind } = parsed.data
   const readBy = ({ user_id, name }: { user_id: string; name: string }) => ({ userId: user_id, name })
   return {
     outOfService: out && { sinceMs: out.since_ms, why: out.why, by: readBy(out.by) },
@@ -84,5 +82,6 @@ function readNotes(body: string, nowMs: number): ShownCart['notes'] {
             by: readBy(exempt.by),
           },
     note: note || null,
+    kind: kind ?? NO_CART_NOTES.kind,
   }
 }

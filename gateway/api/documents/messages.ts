@@ -49,6 +49,7 @@ const ALERT: AlertJson = {
 
 const CART: CartJson = {
   cart: '17',
+  kind: 'golf_cart',
   state: 'out',
   is_moving: true,
   is_low: false,

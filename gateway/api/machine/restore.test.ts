@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { backUp } from '#gateway/offline/backups.ts'
@@ -18,7 +18,7 @@ import type { BackupPlace } from '#store/backups/place.ts'
 import { S3Place } from '#store/backups/s3/s3-place.ts'
 import { newFolder } from '#testing/backup-sets.ts'
 import { S3Server } from '#testing/s3-server.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const PASSPHRASE = 'nineteenth'
 const NEW_KEY = 'flt_key_of_the_new_gateway_0123456789'
@@ -162,7 +162,9 @@ test('a restore that fails leaves the gateway as it was, with the upload for ano
 
 /** Deletes all chunks of a set, which a listing does not read. */
 function damageChunks(set: string): void {
-  const chunks = readdirSync(set, { recursive: true, encoding: 'utf8' }).filter((name) => /(^|\/)[0-9a-f]{64}$/.test(name))
+  const chunks = readdirSync(set, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /(^|\/)[0-9a-f]{64}$/.test(name),
+  )
   assert.ok(chunks.length > 0)
   for (const name of chunks) rmSync(join(set, name))
 }
@@ -237,29 +239,34 @@ test('a gateway that is killed during a restore starts with its own database', a
 })
 
 test('the data at a head office replaces the new database', async (t) => {
-    const hub = await openHub(ANY_DATABASE)
-    t.after(() => hub.stop())
-    const { siteId, key } = await hub.hub.sites.add('Old Course')
-    const url = hub.hub.url()
-    const upstream = { CARTBARN_UPSTREAM_URL: url, CARTBARN_UPSTREAM_KEY: key, CARTBARN_SITE_ID: siteId }
-    const old = await startGateway(upstream)
-    await old.register('cart-1')
-    await old.patch('/site', { name: 'Old Course' })
-    await eventually(async () => (await old.get('/sync/status')).body.state === 'in_sync', 'the sync', LONG_MS)
-    await old.stop()
-    const { g } = await startNew(t)
-    const wrong = await begin(g, { kind: 'head_office', url, key: `${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}` })
-    assert.equal((await ended(g.http, wrong)).state, 'failed')
-    assert.equal((await g.get('/me', { key: NEW_KEY })).status, 200)
-    const id = await begin(g, { kind: 'head_office', url, key })
-    const { state, result, reason } = await ended(g.http, id)
-    assert.equal(state, 'done', reason)
-    const { path = '', devices, users } = result?.credentials ?? {}
-    assert.deepEqual([devices, users], [1, 0])
-    const lines = readFileSync(path, 'utf8').split('\n').map((line) => line.split(','))
-    const secretOf = (what: string) => lines.find(([one]) => one === what)?.[3] ?? ''
-    assert.equal((await g.get('/site', { key: NEW_KEY })).body.name, 'Old Course')
-    await g.connect('cart-1', secretOf('device'))
-    await g.closeClients()
-    assert.deepEqual(readdirSync(g.config.dataDir).filter((name) => name.startsWith('fetched')), [])
-  })
+  const hub = await openHub(ANY_DATABASE)
+  t.after(() => hub.stop())
+  const { siteId, key } = await hub.hub.sites.add('Old Course')
+  const url = hub.hub.url()
+  const upstream = { CARTBARN_UPSTREAM_URL: url, CARTBARN_UPSTREAM_KEY: key, CARTBARN_SITE_ID: siteId }
+  const old = await startGateway(upstream)
+  await old.register('cart-1')
+  await old.patch('/site', { name: 'Old Course' })
+  await eventually(async () => (await old.get('/sync/status')).body.state === 'in_sync', 'the sync', LONG_MS)
+  await old.stop()
+  const { g } = await startNew(t)
+  const wrong = await begin(g, { kind: 'head_office', url, key: `${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}` })
+  assert.equal((await ended(g.http, wrong)).state, 'failed')
+  assert.equal((await g.get('/me', { key: NEW_KEY })).status, 200)
+  const id = await begin(g, { kind: 'head_office', url, key })
+  const { state, result, reason } = await ended(g.http, id)
+  assert.equal(state, 'done', reason)
+  const { path = '', devices, users } = result?.credentials ?? {}
+  assert.deepEqual([devices, users], [1, 0])
+  const lines = readFileSync(path, 'utf8')
+    .split('\n')
+    .map((line) => line.split(','))
+  const secretOf = (what: string) => lines.find(([one]) => one === what)?.[3] ?? ''
+  assert.equal((await g.get('/site', { key: NEW_KEY })).body.name, 'Old Course')
+  await g.connect('cart-1', secretOf('device'))
+  await g.closeClients()
+  assert.deepEqual(
+    readdirSync(g.config.dataDir).filter((name) => name.startsWith('fetched')),
+    [],
+  )
+})

@@ -8,6 +8,7 @@ export function cartJson(cart: string, others: Partial<CartJson> = {}): CartJson
   const hardware_id = `tb-${cart}`
   return {
     cart,
+    kind: 'golf_cart',
     devices: [{ hardware_id, device_type: 'teebox', is_online: true }],
     state: 'out',
     is_moving: false,

@@ -24,6 +24,19 @@ describe('low_battery', () => {
     assert.deepEqual(drill.changes, ['opened low_battery'])
   })
 
+  test('opens for another vehicle if its kind has this alert, and closes when it no longer has', () => {
+    const drill = parked()
+    drill.notes = { ...UNTOUCHED, kind: 'ranger' }
+    rested(drill, 47)
+    const rules = { autoLock: false, lockAtClosing: false, alerts: ['outside'] }
+    drill.settings = { ...drill.settings, vehicleKinds: { ...drill.settings.vehicleKinds, ranger: rules } }
+    rested(drill, 47)
+    assert.deepEqual(drill.changes, ['opened low_battery', 'closed low_battery'])
+    drill.notes = UNTOUCHED
+    rested(drill, 47)
+    assert.deepEqual(drill.openKinds, ['low_battery'])
+  })
+
   test('ignores a battery under load', () => {
     const drill = driving()
     drill.pass(600, (second) => drill.say({ northM: second * 5, speedKmh: 18, voltageV: 42 }))

@@ -1,3 +1,4 @@
+import { type CartKind, kindRulesOf } from '#shared/site/settings.ts'
 import { isoOrNull, MINUTE_MS, toIso } from '#shared/time.ts'
 import type { Device } from '../fleet.ts'
 import { LOW_BATTERY, NOT_CHARGING } from './battery-rules.ts'
@@ -89,7 +90,7 @@ const OPEN_AFTER_CLOSING: CartRule = {
   brake: null,
   evaluate({ cart: { verdict, notes, zoneContext } }, context) {
     if (context.isDay || notes.outOfService !== null || verdict.lock?.isLocked === true) return 'over'
-    if (!context.hasClosed || !zoneContext.hasParking || isBeingLocked(context)) return 'unsure'
+    if (!context.hasClosed || !zoneContext.hasParking || isBeingLocked(context, notes.kind)) return 'unsure'
     return verdict.isInParking && verdict.lock !== null ? 'holds' : 'unsure'
   },
   describe: ({ cart: { verdict } }, context) => ({
@@ -115,8 +116,8 @@ const OUT_AFTER_CLOSING: CartRule = {
   }),
 }
 
-function isBeingLocked({ settings, nowMs, closedSinceMs }: SiteContext): boolean {
-  return settings.lockAtClosing && nowMs - closedSinceMs < LOCKING_MS
+function isBeingLocked({ settings, nowMs, closedSinceMs }: SiteContext, kind: CartKind): boolean {
+  return kindRulesOf(settings, kind).lockAtClosing && nowMs - closedSinceMs < LOCKING_MS
 }
 
 export const CART_RULES: readonly CartRule[] = [

@@ -1,4 +1,5 @@
 import { newUuid } from '#shared/ids.ts'
+import { kindRulesOf } from '#shared/site/settings.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { AlertEvent } from '#shared/wire/alerts.ts'
 import type { StoredAlert } from '#store/tables/alerts.ts'
@@ -29,7 +30,8 @@ export function evaluateCart(book: OpenAlerts, one: CartAlertState, context: Sit
   const { key } = one.cart
   // most carts have no alert that matters
   const hasAny = book.hasAny(key)
-  const weighing = { book, one, context, found, hasAny }
+  const { alerts } = kindRulesOf(context.settings, one.cart.notes.kind)
+  const weighing = { book, one, context, found, hasAny, alerts }
   for (const rule of CART_RULES) {
     if (rule.subjectsOf === undefined) {
       weigh(weighing, rule, '')
@@ -52,13 +54,18 @@ interface Weighing {
   found: Findings
   /** True if any alert of the cart matters. */
   hasAny: boolean
+  /** Alert kinds that open for carts of this kind; null for all. */
+  alerts: readonly string[] | null
 }
 
-function weigh({ book, one, context, found, hasAny }: Weighing, rule: CartRule, subject: string): void {
+function weigh({ book, one, context, found, hasAny, alerts }: Weighing, rule: CartRule, subject: string): void {
   const { cart } = one
   const last = hasAny ? book.lastOf(cart.key, rule.kind, subject) : undefined
   const open = last?.closedAtMs === null ? last : undefined
-  const result = rule.evaluate(one, context, open, subject, last?.awaitsEnd ? last : undefined)
+  const result =
+    alerts?.includes(rule.kind) === false
+      ? 'over'
+      : rule.evaluate(one, context, open, subject, last?.awaitsEnd ? last : undefined)
   if (result === 'unsure') return
   if (result === 'over') {
     if (open !== undefined) found.changes.push(closing(open, context.nowMs, placeOf(rule, cart)))

@@ -1,12 +1,15 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Events } from '#gateway/events.ts'
 import { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { describeError, InvalidRequestError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import { closingMs } from '#shared/site/opening-hours.ts'
+import { CART_KINDS, type CartKind } from '#shared/site/settings.ts'
 import type { Clock } from '#shared/time.ts'
+import { NO_CART_NOTES } from '#shared/wire/cart-json.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { Store } from '#store/store.ts'
-import type { CartNoteRow } from '#store/tables/cart-notes.ts'
+import type { CartNoteRow, SavedCartNote } from '#store/tables/cart-notes.ts'
 import type { CartNotes, CartPerson } from '../cart.ts'
 import type { Site } from '../site.ts'
 
@@ -23,6 +26,7 @@ export interface CartNotesPatch {
   outOfService?: { why: string } | null
   exempt?: { zoneTypes: readonly ZoneType[]; untilMs?: number; why: string } | null
   note?: string | null
+  kind?: CartKind | null
 }
 
 /** Stored with the field names of the API, because the hub reads them too. */
@@ -41,8 +45,6 @@ interface StoredExempt {
   why: string
   by: StoredPerson
 }
-
-const NOTHING: CartNotes = { outOfService: null, exempt: null, note: null }
 
 /** Staff notes on carts, in memory. */
 export class CartNotesStore {
@@ -65,7 +67,7 @@ export class CartNotesStore {
   /** Returns the notes on a cart; the same object while nothing changes. */
   of(cart: string, nowMs: number): CartNotes {
     const notes = this.#byCart.get(cart)
-    if (notes === undefined) return NOTHING
+    if (notes === undefined) return NO_CART_NOTES
     if (notes.exempt === null || notes.exempt.untilMs > nowMs) return notes
     return this.#endExempt(cart, notes)
   }
@@ -83,15 +85,30 @@ export class CartNotesStore {
     })
   }
 
+  /** Sets the kinds of carts in a larger write, which gets their rows and calls `keep` once it is stored. */
+  setKinds<Result>(
+    kinds: ReadonlyMap<string, CartKind>,
+    write: (rows: SavedCartNote[], keep: () => void) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#turns.take(() => {
+      const nowMs = this.#deps.clock.nowMs()
+      const notes = Array.from(kinds, ([cart, kind]) => [cart, { ...this.of(cart, nowMs), kind }] as const)
+      const rows = notes.map(([cart, one]) => ({ ...toRow(cart, one), nowMs }))
+      return write(rows, () => {
+        for (const [cart, one] of notes) this.#keep(cart, one)
+      })
+    })
+  }
+
   /** Deletes the notes on a removed cart. Never rejects. */
   forget(cart: string): void {
     if (!this.#byCart.delete(cart)) return
-    void this.#turns.take(() => this.#attempt(cart, NOTHING))
+    void this.#turns.take(() => this.#attempt(cart, NO_CART_NOTES))
   }
 
   #patched(known: CartNotes, patch: CartNotesPatch, by: CartPerson): CartNotes {
     const nowMs = this.#deps.clock.nowMs()
-    const { outOfService, exempt, note } = patch
+    const { outOfService, exempt, note, kind } = patch
     const isOut = outOfService !== undefined && outOfService !== null
     return {
       outOfService:
@@ -105,6 +122,7 @@ export class CartNotesStore {
           ? known.exempt
           : exempt && { ...exempt, untilMs: this.#untilMs(exempt.untilMs, nowMs), by },
       note: note === undefined ? known.note : note || null,
+      kind: kind === undefined ? known.kind : (kind ?? NO_CART_NOTES.kind),
     }
   }
 
@@ -120,10 +138,12 @@ export class CartNotesStore {
 
   async #write(cart: string, notes: CartNotes): Promise<void> {
     const { store, clock } = this.#deps
-    await store.write('saveCartNote', { ...toRow(cart, notes), nowMs: clock.nowMs() }, () => {
-      if (notes.outOfService === null && notes.exempt === null && notes.note === null) this.#byCart.delete(cart)
-      else this.#byCart.set(cart, notes)
-    })
+    await store.write('saveCartNote', { ...toRow(cart, notes), nowMs: clock.nowMs() }, () => this.#keep(cart, notes))
+  }
+
+  #keep(cart: string, notes: CartNotes): void {
+    if (isDeepStrictEqual(notes, NO_CART_NOTES)) this.#byCart.delete(cart)
+    else this.#byCart.set(cart, notes)
   }
 
   /** Ends an exemption immediately; the store records it later. */
@@ -134,7 +154,7 @@ export class CartNotesStore {
       this.#ending.add(cart)
       void this.#turns.take(async () => {
         this.#ending.delete(cart)
-        await this.#attempt(cart, this.#byCart.get(cart) ?? NOTHING)
+        await this.#attempt(cart, this.#byCart.get(cart) ?? NO_CART_NOTES)
       })
     }
     return without
@@ -150,7 +170,7 @@ export class CartNotesStore {
   }
 }
 
-function readNotes({ outOfService, exempt, note }: CartNoteRow): CartNotes {
+function readNotes({ outOfService, exempt, note, kind }: CartNoteRow): CartNotes {
   // only this program writes both
   const out = outOfService === null ? null : (JSON.parse(outOfService) as StoredOutOfService)
   const allowed = exempt === null ? null : (JSON.parse(exempt) as StoredExempt)
@@ -164,6 +184,7 @@ function readNotes({ outOfService, exempt, note }: CartNoteRow): CartNotes {
     },
     // an erased note is an empty string
     note: note || null,
+    kind: CART_KINDS.find((one) => one === kind) ?? NO_CART_NOTES.kind,
   }
 }
 
@@ -171,7 +192,7 @@ function readPerson({ user_id, name }: StoredPerson): CartPerson {
   return { userId: user_id, name }
 }
 
-function toRow(cart: string, { outOfService, exempt, note }: CartNotes): CartNoteRow {
+function toRow(cart: string, { outOfService, exempt, note, kind }: CartNotes): CartNoteRow {
   const toPerson = ({ userId, name }: CartPerson): StoredPerson => ({ user_id: userId, name })
   const out: StoredOutOfService | null = outOfService && {
     since_ms: outOfService.sinceMs,
@@ -189,5 +210,6 @@ function toRow(cart: string, { outOfService, exempt, note }: CartNotes): CartNot
     outOfService: out && JSON.stringify(out),
     exempt: allowed && JSON.stringify(allowed),
     note,
+    kind: kind === NO_CART_NOTES.kind ? null : kind,
   }
 }

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { AppError, InvalidRequestError, type LineError } from '#shared/errors.ts'
 import { CsvError, type CsvRow, CsvRows, columnKey } from '#shared/history/csv-rows.ts'
 import { utf16In } from '#shared/history/text-encoding.ts'
+import { CART_KINDS, type CartKind } from '#shared/site/settings.ts'
 import { IMPORT_COLUMNS, IMPORT_LINES_MAX, type ImportColumn, importLineSchema } from '#shared/wire/device-import.ts'
 
 /** Device as described by a line of the file; empty fields are undefined. */
@@ -13,6 +14,8 @@ export interface DeviceLine {
   cart: string | undefined
   /** Group id or name. */
   group: string | undefined
+  /** Kind of its cart. */
+  kind: CartKind | undefined
 }
 
 /** Valid lines, and the errors of all others. */
@@ -92,7 +95,6 @@ const COLUMN_NAMES: Readonly<Record<string, ImportColumn>> = {
   id: 'hardware_id',
   devicetype: 'device_type',
   type: 'device_type',
-  kind: 'device_type',
   gerätetyp: 'device_type',
   typ: 'device_type',
   art: 'device_type',
@@ -107,6 +109,8 @@ const COLUMN_NAMES: Readonly<Record<string, ImportColumn>> = {
   wagen: 'cart',
   group: 'group',
   gruppe: 'group',
+  kind: 'kind',
+  fahrzeugart: 'kind',
 }
 
 /** Signatures of workbooks: a ZIP archive, and the older format of Excel, decoded as windows-1252. */
@@ -157,13 +161,19 @@ function readLine({ line, fields }: CsvRow, columns: readonly (ImportColumn | un
     ...place,
   })
   if (fields === null) return wrong('invalid', 'the quotation marks are not balanced')
-  const values: Partial<Record<ImportColumn, string>> = {}
+  const values: { [Column in ImportColumn]?: string | undefined } = {}
   for (const [i, field] of fields.entries()) {
     const value = field.trim()
     const column = columns[i]
     if (value === '') continue
     if (column === undefined) return wrong('invalid', `field ${i + 1} has no column`)
     values[column] = value
+  }
+  if (values.kind !== undefined) values.kind = values.kind.toLowerCase()
+  if (!columns.includes('device_type') && !CART_KINDS.some((kind) => kind === values.kind)) {
+    // once the only name for the type of the device
+    values.device_type = values.kind
+    values.kind = undefined
   }
   if (values.hardware_id === undefined) return wrong('missing', 'hardware_id is empty', { column: 'hardware_id' })
   const checked = importLineSchema.safeParse(values)
@@ -179,5 +189,6 @@ function readLine({ line, fields }: CsvRow, columns: readonly (ImportColumn | un
     name: checked.data.name ?? undefined,
     cart: checked.data.cart ?? undefined,
     group: values.group,
+    kind: checked.data.kind,
   }
 }

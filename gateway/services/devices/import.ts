@@ -1,11 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { deviceTypes as builtInTypes } from '#devices/all.ts'
 import type { Events } from '#gateway/events.ts'
+import { groupByCart } from '#shared/carts/cart-keys.ts'
 import { InvalidRequestError, type LineError } from '#shared/errors.ts'
 import { hashSecret, newMqttPassword } from '#shared/ids.ts'
+import type { CartKind } from '#shared/site/settings.ts'
 import type { Clock } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { DeviceRow } from '#store/tables/devices.ts'
+import type { CartNotesStore } from '../carts/cart-notes-store.ts'
 import type { DeviceTypes } from '../configuration/device-types.ts'
 import type { Groups } from '../configuration/groups.ts'
 import type { ConfigPublisher } from '../configuration/publisher.ts'
@@ -18,6 +21,7 @@ interface DeviceImportDeps {
   groups: Pick<Groups, 'all'>
   deviceTypes: Pick<DeviceTypes, 'find' | 'all'>
   publisher: Pick<ConfigPublisher, 'inTurn'>
+  cartNotes: Pick<CartNotesStore, 'of' | 'setKinds'>
   events: Events
   clock: Clock
 }
@@ -29,7 +33,9 @@ interface Plan {
   created: Place[]
   /** Devices with at least one changed field. */
   updated: { device: Device; place: Place }[]
-  unchanged: number
+  unchanged: Set<string>
+  /** New kinds of carts. */
+  kinds: Map<string, CartKind>
 }
 
 /** Result of an import, or of its dry run. */
@@ -59,10 +65,15 @@ export class DeviceImport {
   run(lines: readonly DeviceLine[], errors: readonly LineError[], isDryRun: boolean): Promise<ImportOutcome> {
     return this.#deps.publisher.inTurn(async (publish) => {
       const plan = this.#plan(lines, errors)
-      const { created, updated, unchanged } = plan
-      const counts = { created: created.length, updated: updated.length, unchanged }
-      if (isDryRun || created.length + updated.length === 0) return { ...counts, credentials: [] }
-      const { store, clock } = this.#deps
+      const { created, updated, unchanged, kinds } = plan
+      const other = this.#planKinds(lines, plan)
+      const counts = {
+        created: created.length,
+        updated: updated.length + other,
+        unchanged: unchanged.size - other,
+      }
+      if (isDryRun || created.length + updated.length + kinds.size === 0) return { ...counts, credentials: [] }
+      const { store, clock, cartNotes } = this.#deps
       const secrets = await newSecrets(created)
       const nowMs = clock.nowMs()
       const subjects = [
@@ -74,8 +85,13 @@ export class DeviceImport {
         created: created.map((place, i) => ({ ...place, mqttPasswordHash: secrets[i]?.hash ?? '', nowMs })),
         updated: updated.map(({ place }) => ({ ...place, nowMs })),
       }
-      await publish(subjects, undefined, (publication, commit) =>
-        store.write('importDevices', { ...input, publication }, (rows) => this.#written(rows, plan, commit)),
+      await cartNotes.setKinds(kinds, (notes, keepNotes) =>
+        publish(subjects, undefined, (publication, commit) =>
+          store.write('importDevices', { ...input, notes, publication }, (rows) => {
+            keepNotes()
+            this.#written(rows, plan, commit)
+          }),
+        ),
       )
       const credentials = created.map(({ hardwareId }, i) => ({
         hardwareId,
@@ -86,7 +102,7 @@ export class DeviceImport {
   }
 
   #plan(lines: readonly DeviceLine[], wrong: readonly LineError[]): Plan {
-    const plan: Plan = { created: [], updated: [], unchanged: 0 }
+    const plan: Plan = { created: [], updated: [], unchanged: new Set(), kinds: new Map() }
     const errors = [...wrong]
     const groupIdOf = groupFinder(this.#deps.groups)
     for (const line of lines) {
@@ -137,8 +153,33 @@ export class DeviceImport {
     }
     if (device === undefined) plan.created.push(place)
     else if (isMoved(device.row, place) || isRenamed(device.row, place)) plan.updated.push({ device, place })
-    else plan.unchanged++
+    else plan.unchanged.add(hardwareId)
     return undefined
+  }
+
+  /** Plans the kinds of carts. Returns how many devices change in nothing else. Throws `invalid_import`. */
+  #planKinds(lines: readonly DeviceLine[], { created, updated, unchanged, kinds }: Plan): number {
+    const { fleet, cartNotes, clock } = this.#deps
+    const given = new Map(lines.filter(({ kind }) => kind !== undefined).map((line) => [line.hardwareId, line]))
+    if (given.size === 0) return 0
+    const places = new Map<string, Place>(fleet.all().map(({ row }) => [row.hardwareId, row]))
+    for (const place of [...created, ...updated.map((one) => one.place)]) places.set(place.hardwareId, place)
+    const errors: LineError[] = []
+    let other = 0
+    for (const [cart, members] of groupByCart([...places.values()])) {
+      const named = members.flatMap(({ hardwareId }) => given.get(hardwareId) ?? [])
+      const [first, second] = new Map(named.map((line) => [line.kind, line])).values()
+      if (second !== undefined) {
+        const message = `cart ${cart} is named with the kinds ${first?.kind} and ${second.kind}`
+        errors.push({ line: second.line, code: 'duplicate', message })
+      }
+      const kind = first?.kind
+      if (kind === undefined || kind === cartNotes.of(cart, clock.nowMs()).kind) continue
+      kinds.set(cart, kind)
+      other += named.filter(({ hardwareId }) => unchanged.has(hardwareId)).length
+    }
+    if (errors.length > 0) throw invalidImport(errors)
+    return other
   }
 
   #written(rows: readonly DeviceRow[], { created, updated }: Plan, commit: () => void): void {

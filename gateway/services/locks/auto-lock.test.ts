@@ -99,6 +99,17 @@ test('a failed automatic lock is not repeated until the cart is unlocked by hand
   assert.equal((await locksOf(g)).length, 3)
 })
 
+test('another vehicle is locked only by the rule of its kind', async (t) => {
+  const course = await start(t)
+  const { g, cart } = course
+  await g.request('PATCH', '/carts/17', { body: { kind: 'ranger' } })
+  assert.equal(await dueAtOf(g), null)
+  await stands(course, AFTER_MS)
+  await staysUnlocked(course)
+  await g.request('PATCH', '/site', { body: { vehicle_kinds: { ranger: { auto_lock: true } } } })
+  await cart.receives('lock')
+})
+
 test('moving a cart within the barn restarts its time; wandering at the edge does not', async (t) => {
   const course = await start(t)
   const { g, clock, cart, pass } = course

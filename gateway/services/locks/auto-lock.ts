@@ -1,5 +1,6 @@
 import type { Events, GatewayEvents } from '#gateway/events.ts'
 import { autoLockAtMs } from '#shared/carts/auto-lock.ts'
+import { kindRulesOf } from '#shared/site/settings.ts'
 import type { Store } from '#store/store.ts'
 import { AUTO_LOCK } from '#store/tables/commands.ts'
 import type { Cart } from '../cart.ts'
@@ -49,6 +50,7 @@ export class AutoLock {
     const { autoLockAfterMin: afterMin } = site.settings
     // decides most carts without the lookups below
     if (afterMin === 0 || !cart.verdict.isInParking || cart.verdict.lock?.isLocked !== false) return null
+    if (!kindRulesOf(site.settings, cart.notes.kind).autoLock) return null
     const device = this.#deps.lockDeviceOf(cart)
     if (device === undefined) return null
     return autoLockAtMs(cart.verdict, {

@@ -48,12 +48,16 @@ export class CartLocks {
     return this.#deps.commands.lockCarts({ carts, metadata }, choose, asking)
   }
 
-  /** Skips carts that are already locked or out of service. */
+  /** Skips carts that are already locked, out of service or no golf carts. */
   async #inBarn(seen: readonly Cart[], caller: Caller): Promise<LockChoice[]> {
     const judged = await mapInSlices(seen, (cart) => this.#deps.carts.evaluateNow(cart))
     return judged
       .filter(
-        ({ verdict, notes }) => verdict.isInParking && verdict.lock?.isLocked !== true && notes.outOfService === null,
+        ({ verdict, notes }) =>
+          verdict.isInParking &&
+          verdict.lock?.isLocked !== true &&
+          notes.outOfService === null &&
+          notes.kind === 'golf_cart',
       )
       .map((cart) => this.#choiceOf(cart, caller))
   }

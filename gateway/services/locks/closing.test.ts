@@ -238,6 +238,21 @@ for (const [what, site] of never)
     await staysUnlocked(evening)
   })
 
+test('other vehicles are locked at closing by the rule of their kind alone', async (t) => {
+  const vehicle_kinds = { ranger: { lock_at_closing: true } }
+  const evening = await start(t, { site: { ...SITE, lock_at_closing: false, vehicle_kinds } })
+  const { g, clock, barn, pass } = evening
+  const ranger = await barn.cart('18')
+  const mower = await barn.cart('19')
+  for (const one of [ranger, mower]) await one.settles('barn', pass)
+  await g.request('PATCH', '/carts/18', { body: { kind: 'ranger' } })
+  await g.request('PATCH', '/carts/19', { body: { kind: 'greenkeeping' } })
+  clock.advance(CLOSING_MS - clock.nowMs())
+  await ranger.receives('lock')
+  await staysUnlocked(evening)
+  assert.deepEqual(await mower.received(), [])
+})
+
 test('without a parking zone nothing is locked until one is drawn within the hour', async (t) => {
   const evening = await start(t)
   const { clock, barn, cart } = evening

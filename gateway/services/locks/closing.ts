@@ -1,5 +1,6 @@
 import type { Events, GatewayEvents } from '#gateway/events.ts'
 import type { OpenDay } from '#shared/site/opening-hours.ts'
+import { CART_KINDS, kindRulesOf } from '#shared/site/settings.ts'
 import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { ClosedDay } from '#store/tables/closing.ts'
@@ -47,7 +48,8 @@ export class Closing {
 
   #judged({ carts, nowMs }: GatewayEvents['cartsEvaluated']): void {
     const { site, clockConfirmation, locks } = this.#deps
-    if (!site.settings.lockAtClosing || !clockConfirmation.isConfirmed || !locks.isReady(CLOSING)) return
+    if (!CART_KINDS.some((kind) => kindRulesOf(site.settings, kind).lockAtClosing)) return
+    if (!clockConfirmation.isConfirmed || !locks.isReady(CLOSING)) return
     const day = site.calendar.lastClosing(nowMs)
     if (day === null || nowMs - day.closesMs > LATE_MS) return
     const closed = this.#days.get(day.date)
@@ -56,7 +58,7 @@ export class Closing {
   }
 
   #close({ date }: OpenDay, carts: readonly Cart[], nowMs: number): void {
-    const open = carts.filter(isOpenInBarn)
+    const open = carts.filter(this.#isOpenInBarn)
     const inReach = open.filter((cart) => this.#isInReach(cart, nowMs))
     const waiting = open.filter((cart) => !inReach.includes(cart)).map(({ key }) => key)
     this.#lock(inReach, { date, closedAtMs: nowMs, waiting })
@@ -66,7 +68,7 @@ export class Closing {
   #lockWaiting(day: ClosedDay, carts: readonly Cart[], nowMs: number): void {
     if (day.waiting.length === 0) return
     const isWaiting = new Set(day.waiting)
-    const open = carts.filter((cart) => isWaiting.has(cart.key) && isLeftOpen(cart, day))
+    const open = carts.filter((cart) => isWaiting.has(cart.key) && this.#isLeftOpen(cart, day))
     const inReach = open.filter((cart) => this.#isInReach(cart, nowMs))
     const waiting = open.filter((cart) => !inReach.includes(cart)).map(({ key }) => key)
     if (waiting.length < day.waiting.length) this.#lock(inReach, { ...day, waiting })
@@ -77,7 +79,7 @@ export class Closing {
     this.#deps.locks.lock({
       by: CLOSING,
       carts: carts.map(({ key }) => key),
-      isStillDue: isOpenInBarn,
+      isStillDue: this.#isOpenInBarn,
       onWritten: () => this.#days.set(day.date, day),
       also: { name: 'saveClosedDay', input: day },
     })
@@ -96,14 +98,16 @@ export class Closing {
     const hasStood = stillSinceMs !== null && (stillSinceMs < sinceMs || positionAtMs - stillSinceMs >= STOOD_MS)
     return (positionAtMs >= sinceMs && hasStood) || nowMs - sinceMs >= SILENT_MS
   }
-}
 
-/** True if the cart is in its parking zone, in service, and not known to be locked. */
-function isOpenInBarn({ verdict, notes }: Cart): boolean {
-  return verdict.isInParking && verdict.lock?.isLocked !== true && notes.outOfService === null
-}
+  /** True if the cart is in its parking zone, in service, locked at closing by its kind, and not known to be locked. */
+  readonly #isOpenInBarn = ({ verdict, notes }: Cart): boolean =>
+    verdict.isInParking &&
+    verdict.lock?.isLocked !== true &&
+    notes.outOfService === null &&
+    kindRulesOf(this.#deps.site.settings, notes.kind).lockAtClosing
 
-function isLeftOpen(cart: Cart, { closedAtMs }: ClosedDay): boolean {
-  const { lock } = cart.verdict
-  return isOpenInBarn(cart) && (lock === null || lock.atMs <= closedAtMs)
+  #isLeftOpen(cart: Cart, { closedAtMs }: ClosedDay): boolean {
+    const { lock } = cart.verdict
+    return this.#isOpenInBarn(cart) && (lock === null || lock.atMs <= closedAtMs)
+  }
 }

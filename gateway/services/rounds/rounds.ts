@@ -41,7 +41,7 @@ const OWNER = 'rounds'
 /**
  * Rounds of carts. Rounds in progress are updated with stored samples (`sampled`); after a start, and where data came
  * late, reader threads find them again, queued after all other reads. Past rounds are found on request: no round is
- * stored. All use a cart's current devices and zones; one without a parking zone has none, nothing is read or kept.
+ * stored. All use a cart's current devices and zones; one without a parking zone has none, nor has another vehicle.
  */
 export class Rounds implements Component {
   readonly #deps: RoundsDeps
@@ -88,7 +88,7 @@ export class Rounds implements Component {
     })
     const ofParts = await inParallel(parts, JOBS_IN_FLIGHT, async (cart) => {
       const { devices, zones, roundZones } = this.#zonesOf(cart)
-      if (!roundZones.hasParking) return []
+      if (!roundZones.hasParking || cart.notes.kind !== 'golf_cart') return []
       const query = { devices, zones, latestMs: this.#latestMs() }
       const { state } = await this.#deps.store.readers.run('roundState', query, asker)
       const round = new RoundFinder(roundZones, state).roundAt(nowMs)
@@ -109,7 +109,7 @@ export class Rounds implements Component {
     }
     const found = await inParallel(carts, JOBS_IN_FLIGHT, async (cart) => {
       const { devices, zones, roundZones } = this.#zonesOf(cart)
-      if (!roundZones.hasParking) return []
+      if (!roundZones.hasParking || cart.notes.kind !== 'golf_cart') return []
       const rounds = await this.#deps.store.readers.run('rounds', { ...range, devices, zones }, asker)
       return rounds.map((round) => ({ cart: cart.key, round }))
     })
@@ -131,9 +131,9 @@ export class Rounds implements Component {
   #follow(carts: readonly Cart[]): void {
     let isOther = false
     const kept = new Map<string, ActiveRound>()
-    for (const { key, devices } of carts) {
+    for (const { key, devices, notes } of carts) {
       const counted = this.#zonesByGroup.of(devices)
-      if (!counted.roundZones.hasParking) continue
+      if (!counted.roundZones.hasParking || notes.kind !== 'golf_cart') continue
       const known = this.#kept.get(key)
       const isSame = known?.isOf(devices, counted) === true
       isOther ||= !isSame

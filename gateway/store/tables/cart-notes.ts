@@ -6,14 +6,14 @@ export const cartNoteTable = table('cart_note', {
   care: {
     what: 'the staff notes on carts',
     isRemembered: true,
-    meaning: 'Carts without a row are in service and have no special access until staff set it again.',
+    meaning: 'Carts without a row are golf carts in service without special access until staff set it again.',
   },
   json: {
     out_of_service: { type: 'object', cure: 'null' },
     exempt: { type: 'object', cure: 'null' },
   },
   replicated: {
-    columns: names('cart, out_of_service, exempt, note, updated_at_ms'),
+    columns: names('cart, out_of_service, exempt, note, kind, updated_at_ms'),
     times: ['updated_at_ms'],
     key: 't.cart',
     where: 't.cart = ?',
@@ -28,27 +28,32 @@ export interface CartNoteRow {
   outOfService: string | null
   exempt: string | null
   note: string | null
+  /** Null for a golf cart. */
+  kind: string | null
 }
 
+export type SavedCartNote = CartNoteRow & { nowMs: number }
+
 export function listCartNotes(connection: Connection): CartNoteRow[] {
-  return connection.all<CartNoteRow>('SELECT cart, out_of_service, exempt, note FROM cart_note ORDER BY cart')
+  return connection.all<CartNoteRow>('SELECT cart, out_of_service, exempt, note, kind FROM cart_note ORDER BY cart')
 }
 
 /** Saves a note; deletes the row of an empty one. */
 export const saveCartNote = write(
-  (connection: Connection, { cart, outOfService, exempt, note, nowMs }: CartNoteRow & { nowMs: number }): null => {
-    if (outOfService === null && exempt === null && note === null) {
+  (connection: Connection, { cart, outOfService, exempt, note, kind, nowMs }: SavedCartNote): null => {
+    if (outOfService === null && exempt === null && note === null && kind === null) {
       connection.run('DELETE FROM cart_note WHERE cart = ?', cart)
       return null
     }
     connection.run(
-      `INSERT INTO cart_note (cart, out_of_service, exempt, note, updated_at_ms) VALUES (?, ?, ?, ?, ?)
+      `INSERT INTO cart_note (cart, out_of_service, exempt, note, kind, updated_at_ms) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET out_of_service = excluded.out_of_service, exempt = excluded.exempt,
-       note = excluded.note, updated_at_ms = excluded.updated_at_ms`,
+       note = excluded.note, kind = excluded.kind, updated_at_ms = excluded.updated_at_ms`,
       cart,
       outOfService,
       exempt,
       note,
+      kind,
       nowMs,
     )
     return null

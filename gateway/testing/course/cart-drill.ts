@@ -16,6 +16,7 @@ import { Calendar } from '#shared/site/opening-hours.ts'
 import { DEFAULT_SITE_SETTINGS, type OpeningHours, type SiteSettings } from '#shared/site/settings.ts'
 import { TimeZone } from '#shared/site/time-zone.ts'
 import { HOUR_MS } from '#shared/time.ts'
+import { NO_CART_NOTES } from '#shared/wire/cart-json.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { ClosedDay, StoredAlert } from '#store/tables/alerts.ts'
 import type { DeviceRow } from '#store/tables/devices.ts'
@@ -24,7 +25,7 @@ import type { DeviceRow } from '#store/tables/devices.ts'
 const METRE_E7 = 90
 const TICK_MS = 1000
 const MOVING_KMH = 3
-export const UNTOUCHED: CartNotes = { outOfService: null, exempt: null, note: null }
+export const UNTOUCHED: CartNotes = NO_CART_NOTES
 
 /** From 07:00 to 20:00, every day. */
 export const DAYTIME: OpeningHours = {

@@ -18,12 +18,12 @@ import { DEFAULT_SITE_SETTINGS, type SiteSettings, tripDefaultsOf } from '#share
 import { TimeZone } from '#shared/site/time-zone.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { MINUTE_MS } from '#shared/time.ts'
+import { NO_CART_NOTES } from '#shared/wire/cart-json.ts'
 import type { SiteZone } from '#shared/zones/zone.ts'
 import type { Store } from '#store/store.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 
 const ADMIN: Caller = { userId: 'a', role: 'admin', allowedHardwareIds: null }
-const NO_NOTES: CartNotes = { outOfService: null, exempt: null, note: null }
 const LATEST_MS = Date.UTC(2100, 0, 1)
 
 /** Stores of the carts, and of the alerts of each list; without the latter no alert opens. */
@@ -211,7 +211,7 @@ export class CartTwins {
 
   /** Returns notes in the form of `CartNotesStore`. */
   notesOf(cart: string, nowMs: number): CartNotes {
-    const notes = this.notes.get(cart) ?? NO_NOTES
+    const notes = this.notes.get(cart) ?? NO_CART_NOTES
     if (notes.exempt === null || notes.exempt.untilMs > nowMs) return notes
     const without = { ...notes, exempt: null }
     this.notes.set(cart, without)

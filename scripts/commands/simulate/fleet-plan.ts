@@ -1,4 +1,5 @@
 import { createRandom } from '#shared/random.ts'
+import type { CartKind } from '#shared/site/settings.ts'
 import { Cart } from './course/cart.ts'
 import { bayOf, type Course, createCourse } from './course/course.ts'
 import { dayStartMs } from './course/model-day.ts'
@@ -33,6 +34,7 @@ export interface PlannedDevice {
 
 export interface PlannedCart {
   readonly index: number
+  readonly kind: CartKind
   readonly devices: readonly PlannedDevice[]
 }
 
@@ -45,6 +47,9 @@ export interface FleetPlan extends FleetPlanOptions {
 /** Equipment of carts, in rotation: a device of every type, or one of a single type. */
 const EQUIPMENT = [DEVICE_TYPE_NAMES, ...DEVICE_TYPE_NAMES.map((name) => [name])]
 const CLOCKLESS_EVERY = 5
+/** Kinds of the last carts of each `KINDS_EVERY`; all others are golf carts. */
+const KINDS_EVERY = 30
+const LAST_KINDS: Readonly<Record<number, CartKind>> = { 27: 'ranger', 28: 'food_and_beverage', 29: 'greenkeeping' }
 
 /**
  * Plans the course and its carts. The equipment of a cart depends only on its number, never on the seed, so that runs
@@ -95,6 +100,7 @@ function equip(prefix: string, index: number): PlannedCart {
   const equipment = EQUIPMENT[index % EQUIPMENT.length] ?? []
   return {
     index,
+    kind: LAST_KINDS[index % KINDS_EVERY] ?? 'golf_cart',
     devices: equipment.map((deviceType) => {
       const { idPart, name, mayLackClock } = simulatedType(deviceType)
       return {

@@ -14,8 +14,8 @@ async function start(t: { after(end: () => Promise<void>): void }): Promise<Test
   return gateway
 }
 
-async function setUp(gateway: TestGateway, nowMs: number) {
-  const plan = planFleet({ seed: 1, carts: 20, center: { lat: 28.41, long: -81.58 }, prefix: 't' })
+async function setUp(gateway: TestGateway, nowMs: number, carts = 20) {
+  const plan = planFleet({ seed: 1, carts, center: { lat: 28.41, long: -81.58 }, prefix: 't' })
   const { signal } = new AbortController()
   await setUpCourse(plan, { gatewayUrl: gateway.http, adminKey: ADMIN_KEY }, { nowMs, signal })
   await groupFleet(plan, { gatewayUrl: gateway.http, adminKey: ADMIN_KEY }, signal)
@@ -60,6 +60,15 @@ test('its carts are in one group, so that they get the zones', async (t) => {
     groups.map(({ name, device_count }: { name: string; device_count: number }) => [name, device_count]),
     [['All carts', 1]],
   )
+})
+
+test('a fleet of thirty has vehicles of other kinds', async (t) => {
+  const gateway = await start(t)
+  for (const id of ['t-tb-027', 't-tb-028'])
+    await gateway.request('POST', '/devices', { body: { hardware_id: id, device_type: 'teebox' } })
+  await setUp(gateway, MORNING_MS, 30)
+  const { counts, counts_by_kind } = (await gateway.request('GET', '/carts')).body
+  assert.deepEqual([counts.total, Object.keys(counts_by_kind)], [1, ['ranger']])
 })
 
 test('an existing simulated course restarts its mid-morning, and keeps all else', async (t) => {

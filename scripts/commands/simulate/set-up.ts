@@ -24,7 +24,10 @@ export async function setUpCourse(
   await asked(gateway, 'take the zones', () => drawZones(client, plan))
 }
 
-/** Creates one group of all registered carts, as zones are sent by group, unless one exists or the course is real. */
+/**
+ * Creates one group of all registered carts, as zones are sent by group, and sets the kinds of carts, unless a group
+ * exists or the course is real.
+ */
 export async function groupFleet(
   plan: FleetPlan,
   { gatewayUrl: url, adminKey: apiKey }: Pick<SimulateOptions, 'gatewayUrl' | 'adminKey'>,
@@ -60,6 +63,14 @@ async function groupCarts(client: ApiClient, plan: FleetPlan): Promise<void> {
   const { group_id: groupId } = await client.call('POST /groups', { body: { name: 'All carts' } })
   for (const { hardware_id: id } of known)
     await client.call('PUT /groups/{groupId}/devices/{id}', { path: { groupId, id } })
+  const kinds = new Map(
+    plan.fleet.flatMap(({ kind, devices }) => devices.map((one) => [one.hardwareId, kind] as const)),
+  )
+  for (const { hardware_id: cart } of known) {
+    const kind = kinds.get(cart)
+    if (kind !== undefined && kind !== 'golf_cart')
+      await client.call('PATCH /carts/{cart}', { path: { cart }, body: { kind } })
+  }
 }
 
 /** True if staff have given it another name, or have drawn its zones. */

@@ -1,6 +1,6 @@
 import { type CartDevice, type CartSettings, evaluateCart } from '#shared/carts/cart-state.ts'
 import { advanceMotion, type MotionSettings, NO_MOTION } from '#shared/carts/motion.ts'
-import { toCartJson } from '#shared/wire/cart-json.ts'
+import { NO_CART_NOTES, toCartJson } from '#shared/wire/cart-json.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import type { TrackedDevice } from './cart-track.ts'
 import type { ReplayZones } from './replay-zones.ts'
@@ -15,8 +15,6 @@ export type ReplaySettings = CartSettings & MotionSettings
 
 /** Number of positions before a moment that determine heading and zones: a heading needs two, a zone three. */
 const LOOKBACK_FIXES = 8
-
-const NO_NOTES = { outOfService: null, exempt: null, note: null }
 
 /**
  * Cart as the cart rules evaluate it at any moment of its tracks. Data without a history is left out: the connection
@@ -72,7 +70,7 @@ export class ReplayedCart {
               key: this.#key,
               devices,
               verdict,
-              notes: NO_NOTES,
+              notes: NO_CART_NOTES,
               autoLockAtMs: null,
               openAlertIds: [],
             },
