@@ -49,6 +49,7 @@ test('a webhook receives the opening, acknowledgement and closing of an alert in
   await webhook(desk, receiver)
   const alert = await desk.open('outside', '17', { lat: 1, long: 2 })
   await desk.acknowledge(alert)
+  await desk.acknowledge({ ...alert, note: 'on my way' })
   await desk.close({ ...alert, acknowledgedAtMs: 1 })
   await receiver.has(3)
   const shown = receiver.bodies.map(({ event, alert, site }) => [event, alert.alert_id, site.name])

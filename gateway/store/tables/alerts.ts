@@ -164,7 +164,9 @@ function saveAlert(
   if (event === 'opened') insertAlert(connection, alert)
   else updateAlert(connection, alert)
   for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
-  queueDeliveries(connection, recipients, { event, alert }, nowMs)
+  // receivers know of an acknowledgement whose note follows
+  const isKnown = event === 'acknowledged' && known?.acknowledgedAtMs != null
+  if (!isKnown) queueDeliveries(connection, recipients, { event, alert }, nowMs)
   return { event, alert, isNew: true }
 }
 
