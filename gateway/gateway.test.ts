@@ -15,7 +15,8 @@ import { newFolder } from '#testing/backup-sets.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { metric, startGateway } from '#testing/start-gateway.ts'
 import { readConfig } from './config.ts'
-import { createGateway, type Gateway } from './gateway.ts'
+import { createGateway } from './gateway.ts'
+import type { Gateway } from './restorable-gateway.ts'
 
 const ENTRY = fileURLToPath(new URL('../scripts/commands/cartbarn.ts', import.meta.url))
 

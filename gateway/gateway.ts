@@ -1,12 +1,9 @@
 import { createApp } from '#api/app.ts'
 import { Dashboard } from '#api/dashboard/dashboard.ts'
 import { toDeviceJson } from '#api/json/device-json.ts'
-import type { DiskProbe } from '#domain/written-disk.ts'
 import { Realtime } from '#realtime/realtime.ts'
 import { MqttAccess } from '#services/mqtt-access.ts'
-import type { IntentInbox } from '#services/replication/intent-inbox.ts'
 import { Restores } from '#services/restores.ts'
-import type { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { type Component, startAll, stopAll } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { diskFolder, programFolder } from '#shared/program-files.ts'
@@ -14,37 +11,9 @@ import { type Config, describeSettings } from './config.ts'
 import { reachableUrls } from './default-route.ts'
 import { createHttp } from './http.ts'
 import { createMetrics } from './metrics.ts'
-import { RestorableGateway } from './restorable-gateway.ts'
+import { type Gateway, RestorableGateway } from './restorable-gateway.ts'
 import { createServices, type GatewayServices, type Overrides } from './services.ts'
 import { wireEvents } from './wiring.ts'
-
-export interface Gateway extends Component {
-  /** App itself, for requests without a socket. */
-  app: ReturnType<typeof createApp>
-  /** Name of the site; empty until staff have set it. */
-  siteName(): string
-  /** Identity of its data, which differs between gateways; a repair or a restore changes it. */
-  identity(): string
-  intents: IntentInbox
-  /** Disk probe, for monitors that check if the gateway still writes. */
-  disk: DiskProbe
-  /** Addresses in use, once started. */
-  addresses(): Addresses
-  /** Runs retention immediately, without waiting for its time. */
-  runRetention(): Promise<void>
-  /** Reads the certificate again, if there is one, without waiting until the change is detected. */
-  reloadCertificate(): Promise<void>
-  /** File with the admin's key while the key is unused; null later, and if the key was configured. */
-  adminKeyFile(): AdminKeyFile | null
-  /** Code that signs a browser in, once; null after an admin's sign-in or use of the key. For terminals, never logs. */
-  setupCode(): string | null
-}
-
-export interface Addresses {
-  http: string
-  mqtt?: string
-  mqtts?: string
-}
 
 /** Creates a gateway that restarts itself to restore a backup. */
 export function createGateway(config: Config, log: Log, overrides: Overrides = {}): Gateway {

@@ -15,7 +15,8 @@ import { watchdogTimeoutMs } from '#shared/service/manager.ts'
 import { readVersion } from '#shared/version.ts'
 import type { Config } from './config.ts'
 import { reachableUrl } from './default-route.ts'
-import { createGateway, type Gateway } from './gateway.ts'
+import { createGateway } from './gateway.ts'
+import type { Gateway } from './restorable-gateway.ts'
 
 export type Addresses = ReturnType<Gateway['addresses']>
 

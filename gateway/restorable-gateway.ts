@@ -1,7 +1,39 @@
+import type { createApp } from '#api/app.ts'
+import type { DiskProbe } from '#domain/written-disk.ts'
+import type { IntentInbox } from '#services/replication/intent-inbox.ts'
 import type { Restores } from '#services/restores.ts'
+import type { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { describeError } from '#shared/errors.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
-import type { Gateway } from './gateway.ts'
+
+export interface Gateway extends Component {
+  /** App itself, for requests without a socket. */
+  app: ReturnType<typeof createApp>
+  /** Name of the site; empty until staff have set it. */
+  siteName(): string
+  /** Identity of its data, which differs between gateways; a repair or a restore changes it. */
+  identity(): string
+  intents: IntentInbox
+  /** Disk probe, for monitors that check if the gateway still writes. */
+  disk: DiskProbe
+  /** Addresses in use, once started. */
+  addresses(): Addresses
+  /** Runs retention immediately, without waiting for its time. */
+  runRetention(): Promise<void>
+  /** Reads the certificate again, if there is one, without waiting until the change is detected. */
+  reloadCertificate(): Promise<void>
+  /** File with the admin's key while the key is unused; null later, and if the key was configured. */
+  adminKeyFile(): AdminKeyFile | null
+  /** Code that signs a browser in, once; null after an admin's sign-in or use of the key. For terminals, never logs. */
+  setupCode(): string | null
+}
+
+export interface Addresses {
+  http: string
+  mqtt?: string
+  mqtts?: string
+}
 
 /** Gateway that another one replaces in the same process when a backup is restored. */
 export class RestorableGateway implements Gateway {

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { createLog } from '#shared/log.ts'
 import { readConfig } from './config.ts'
-import { createGateway, type Gateway } from './gateway.ts'
+import { createGateway } from './gateway.ts'
+import type { Gateway } from './restorable-gateway.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'cartbarn-upgrades-'))
 const lines: string[] = []

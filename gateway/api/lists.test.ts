@@ -89,7 +89,7 @@ test('CSV cells match the JSON: text is no formula, numbers stay numbers, object
 })
 
 test('a single-value parameter given twice is an error that names it', async () => {
-  const ids = { id: 'a', groupId: '1', hardwareId: 'a', cart: 'a', type: 'teebox' }
+  const ids = { id: 'a', groupId: '1', hardwareId: 'a', cart: 'a', type: 'teebox', restore_id: 'a' }
   const ask = (method: string, path: string) => g.request(method, path)
   assert.ok((await checkRepeated(document, ask, ids)) > 150)
 })

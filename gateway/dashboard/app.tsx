@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import type { Dashboard } from '#dashboard/live/dashboard.ts'
-import { isFirstSetUp } from '#dashboard/live/set-up.ts'
+import { isFirstSetUp } from '#dashboard/live/set-up/set-up.ts'
 import { language, units } from '#dashboard/texts/texts.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { lazy } from '#dashboard/ui/lazy.tsx'

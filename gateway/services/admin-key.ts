@@ -88,7 +88,7 @@ export class FirstAdminKey implements Component {
     return { userId: this.#waiting.userId, name: SETUP, isSetUp: true }
   }
 
-  /** Path of the file with the setup code; undefined once the code is void. */
+  /** Path of the file with the setup code; undefined once the code is used. */
   get setupCodeFile(): string | undefined {
     return this.setupCode === undefined ? undefined : resolve(this.#deps.file.path)
   }

@@ -6,7 +6,7 @@ import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
 import type { RestoreResult, RestoreSource, RestoreState } from '#shared/wire/backups.ts'
 import type { S3Settings } from '#store/backups/s3/s3-address.ts'
 
-/** Input of the backup thread when it restores a backup, or rebuilds the database from the head office. */
+/** Input of the backup thread when it restores a backup, or rebuilds the database from the hub. */
 export interface RestoreRequest {
   readonly restores: RestoreSource['kind']
   readonly dataDir: string

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt'
 import { type Config, readConfig } from '#gateway/config.ts'
-import { createGateway, type Gateway } from '#gateway/gateway.ts'
+import { createGateway } from '#gateway/gateway.ts'
+import type { Gateway } from '#gateway/restorable-gateway.ts'
 import type { Overrides } from '#gateway/services.ts'
 import type { OpenApiDocument } from '#shared/http/openapi.ts'
 import { createLog } from '#shared/log.ts'
@@ -95,6 +96,10 @@ export class TestGateway extends Requests {
 
   get app(): Gateway['app'] {
     return this.#started.app
+  }
+
+  get disk(): Gateway['disk'] {
+    return this.#started.disk
   }
 
   get intents(): Gateway['intents'] {

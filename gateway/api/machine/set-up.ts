@@ -98,13 +98,13 @@ export function createSetUpApi({ setUpBackups }: MachineDeps): OpenAPIHono<ApiEn
   return api
 }
 
-/** `GET /setup/restore/{restore_id}`: needs no key, because the restored gateway has others; mounted before the key check. */
+/** `GET /setup/restore/{restore_id}`: mounted before the key check, because the restored gateway has other keys. */
 export function createRestoreStateApi({ restores }: MachineDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   api.openapi(
     route.get('/setup/restore/{restore_id}', 'Get the state of a restore', {
       operationId: 'getRestoreState',
-      description: 'For whoever has the id; answered also while the gateway restarts, and for an hour after it.',
+      description: 'Needs the id and no key. Answered also while the gateway restarts, and for an hour after it.',
       request: { params: z.object({ restore_id: z.string().meta({ description: 'Id from POST /setup/restore.' }) }) },
       responses: answers(restoreStateSchema, 'The state.', 404),
     }),

@@ -19,7 +19,7 @@ import { Preferences, toQuery } from './preferences.ts'
 import { RecallMonitor } from './recall.ts'
 import { Router } from './route.ts'
 import { SCREEN_TYPES } from './safe-lock.ts'
-import { isFirstSetUp } from './set-up.ts'
+import { isFirstSetUp } from './set-up/set-up.ts'
 import { Sound } from './sound.ts'
 import { UpgradeMonitor } from './upgrade-monitor.ts'
 

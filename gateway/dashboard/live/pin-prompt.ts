@@ -11,6 +11,11 @@ export function isAtLeast(role: UserRole, needed: Role): boolean {
   return RANK[role] >= RANK[needed]
 }
 
+/** True for 4 to 6 digits. */
+export function isPin(text: string): boolean {
+  return /^[0-9]{4,6}$/.test(text)
+}
+
 /**
  * Reason of a PIN prompt: the first action of the day on a shared tablet, an idle PIN user, or an action that needs
  * more rights.

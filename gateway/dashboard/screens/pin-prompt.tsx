@@ -1,11 +1,13 @@
 import './person-gate.css'
 import { useEffect, useState } from 'preact/hooks'
-import { isAtLeast, type PersonQuestion } from '#dashboard/live/pin-prompt.ts'
+import { isAtLeast, isPin, type PersonQuestion } from '#dashboard/live/pin-prompt.ts'
 import { personTexts } from '#dashboard/texts/person.ts'
+import { signInTexts } from '#dashboard/texts/sign-in.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Dialog } from '#dashboard/ui/dialog.tsx'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
+import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import { PinPad } from './pin-pad.tsx'
 
@@ -90,7 +92,7 @@ function People({ people, question, onChosen }: PeopleProps) {
         )}
       </ul>
       <Fault text={fault} />
-      {question.role === 'admin' && me.value?.user.role === 'admin' && <WithKey />}
+      {question.role === 'admin' && me.value?.user.role === 'admin' && <WithKey asksForPin={people?.length === 0} />}
     </>
   )
 }
@@ -123,14 +125,16 @@ function PinOf({ person }: { person: Person }) {
   )
 }
 
-/** Key prompt for an admin without a PIN, who proves to be the user who signed in. */
-function WithKey() {
+/** Key prompt for an admin without a PIN, who proves to be the user who signed in, and may set a PIN with it. */
+function WithKey({ asksForPin }: { asksForPin: boolean }) {
   const dashboard = useDashboard()
   const texts = personTexts()
   const [key, setKey] = useState('')
-  const { send, fault, isSending } = useSending()
+  const [pin, setPin] = useState('')
+  const { send, fault, setFault, isSending } = useSending()
   const enter = async (event: Event) => {
     event.preventDefault()
+    if (pin !== '' && !isPin(pin)) return setFault(signInTexts().pinLength)
     const { api, me } = dashboard
     const before = me.value?.session
     await send(async () => {
@@ -142,6 +146,7 @@ function WithKey() {
         throw error
       })
       dashboard.begin(made)
+      if (pin !== '') await api.call('PUT /users/{id}/pin', { path: { id: made.user.user_id }, body: { pin } })
       dashboard.gate.done()
     })
   }
@@ -156,6 +161,9 @@ function WithKey() {
           onInput={({ currentTarget }) => setKey(currentTarget.value)}
         />
       </label>
+      {asksForPin && (
+        <TextField name={texts.newPin} hint={texts.newPinWhy} max={6} isNumber value={pin} onInput={setPin} />
+      )}
       <Fault text={fault} />
       <button type="submit" class="button main" disabled={isSending || key.trim() === ''}>
         {texts.goOn}

@@ -15,7 +15,9 @@ export const personTexts = defineTexts({
     asTablet: (name: string) => `Continue as ${name}`,
     key: 'Your key',
     goOn: 'Continue',
-    nobodyHasPin: 'Nobody with the required role has a PIN. Set one under More, PIN user, to need the key only now.',
+    nobodyHasPin: 'Nobody with the required role has a PIN.',
+    newPin: 'New PIN (optional)',
+    newPinWhy: 'Set a PIN so that you need the key only now.',
   },
   de: {
     who: 'Wer sind Sie?',
@@ -31,8 +33,8 @@ export const personTexts = defineTexts({
     asTablet: (name: string) => `Weiter als ${name}`,
     key: 'Ihr Schlüssel',
     goOn: 'Weiter',
-    nobodyHasPin:
-      'Niemand mit der nötigen Rolle hat eine PIN. Unter Mehr, Am Tablet, eine setzen: Dann ist der Schlüssel nur ' +
-      'jetzt nötig.',
+    nobodyHasPin: 'Niemand mit der nötigen Rolle hat eine PIN.',
+    newPin: 'Neue PIN (freiwillig)',
+    newPinWhy: 'Eine PIN setzen: Dann ist der Schlüssel nur jetzt nötig.',
   },
 })

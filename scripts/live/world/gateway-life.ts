@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Gateway } from '#gateway/gateway.ts'
+import type { Gateway } from '#gateway/restorable-gateway.ts'
 import type { Overrides } from '#gateway/services.ts'
 import { Disk, type Kept } from './disk.ts'
 import { Program } from './program.ts'

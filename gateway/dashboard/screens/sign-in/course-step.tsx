@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
-import { findTimeZone, listCountries, timeZones, unitsOf } from '#dashboard/live/set-up.ts'
+import { findTimeZone, listCountries, timeZones, unitsOf } from '#dashboard/live/set-up/set-up.ts'
+import { restoreTexts } from '#dashboard/texts/gateway/restore.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
-import { restoreTexts } from '#dashboard/texts/restore.ts'
 import { signInTexts } from '#dashboard/texts/sign-in.ts'
 import { language } from '#dashboard/texts/texts.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -12,7 +12,7 @@ import { StepForm } from './step-form.tsx'
 type Site = Pick<MeJson['site'], 'name' | 'time_zone' | 'units'>
 
 interface CourseStepProps {
-  /** Earlier answers; an empty name if there are none. */
+  /** Earlier answers; an empty name without any. */
   site: Site
   onDone: (site: Site) => void
   onRestore: () => void

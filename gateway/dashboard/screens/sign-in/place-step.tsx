@@ -39,9 +39,9 @@ export function PlaceStep({ onDone, onBack }: { onDone: () => void; onBack: () =
       onBack={onBack}
     >
       <p>{texts.placeWhy}</p>
-      <TextField name={barn.coordinates} hint={barn.coordinatesHint} max={80} value={text} onInput={setText} />
+      <TextField name={texts.coordinates} hint={barn.coordinatesHint} max={80} value={text} onInput={setText} />
       <FileChoice
-        label={chosen === null ? course.choose : course.chooseOther}
+        label={chosen === null ? texts.drawing : course.chooseOther}
         accept=".geojson,.json,application/geo+json,application/json"
         onFile={async (file) => setChosen({ name: file.name, read: await readCourseFile(file) })}
       />

@@ -6,10 +6,10 @@ import {
   type SourceValues,
   sourceOf,
   uploadBackup,
-} from '#dashboard/live/restore-source.ts'
-import { timeZones } from '#dashboard/live/set-up.ts'
+} from '#dashboard/live/set-up/restore-source.ts'
+import { timeZones } from '#dashboard/live/set-up/set-up.ts'
 import { formatBytes, formatCount, formatMoment, formatNumber } from '#dashboard/texts/format.ts'
-import { restoreTexts } from '#dashboard/texts/restore.ts'
+import { restoreTexts } from '#dashboard/texts/gateway/restore.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
@@ -146,7 +146,7 @@ interface ChosenProps {
   onChosen: (number: number) => void
 }
 
-/** Choice among the backups of a place, and what is known of the chosen one. */
+/** Choice among the backups of a place, with facts about the chosen one. */
 function Chosen({ found, chosen, onChosen }: ChosenProps) {
   const texts = restoreTexts()
   const { own } = timeZones()

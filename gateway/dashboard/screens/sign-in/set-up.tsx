@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { keepStep, readStep, type SetUpStep } from '#dashboard/live/set-up.ts'
+import { isPin } from '#dashboard/live/pin-prompt.ts'
+import { keepStep, readStep, type SetUpStep } from '#dashboard/live/set-up/set-up.ts'
 import { signInTexts } from '#dashboard/texts/sign-in.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { TextField } from '#dashboard/ui/text-field.tsx'
@@ -17,7 +18,7 @@ interface SetUpProps {
   onRestore: (id: string) => void
 }
 
-/** First start, unless a backup is restored: the course, a PIN, the position of the course, then a personal key, which ends the set-up. */
+/** First start: a restore, or the course, a PIN, the position and a personal key, whose use ends the set-up. */
 export function SetUp({ me, onDone, onRestore }: SetUpProps) {
   const [isRestoring, setRestoring] = useState(false)
   const [site, setSite] = useState<Pick<MeJson['site'], 'name' | 'time_zone' | 'units'>>(me.site)
@@ -44,7 +45,7 @@ function PinStep({ me, onDone, onBack }: { me: MeJson; onDone: () => void; onBac
   const texts = signInTexts()
   const [pin, setPin] = useState('')
   const save = async () => {
-    if (!/^[0-9]{4,6}$/.test(pin)) return texts.pinLength
+    if (!isPin(pin)) return texts.pinLength
     await api.call('PUT /users/{id}/pin', { path: { id: me.user.user_id }, body: { pin } })
     onDone()
     return null

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { SET_UP_STEPS, type SetUpStep } from '#dashboard/live/set-up.ts'
+import { SET_UP_STEPS, type SetUpStep } from '#dashboard/live/set-up/set-up.ts'
 import { signInTexts } from '#dashboard/texts/sign-in.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'

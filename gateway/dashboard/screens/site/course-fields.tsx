@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { timeZones } from '#dashboard/live/set-up.ts'
+import { findTimeZone, timeZones } from '#dashboard/live/set-up/set-up.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { QUICK_MESSAGES } from '#dashboard/texts/quick-messages.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
@@ -42,6 +42,7 @@ export function CourseFields({ editor }: { editor: SiteEditor }) {
               readOnly={isReadOnly}
               value={shown.time_zone}
               onInput={({ currentTarget: { value } }) => edit({ time_zone: value.trim() })}
+              onChange={({ currentTarget: { value } }) => edit({ time_zone: findTimeZone(value) ?? value.trim() })}
             />
             <datalist id="all-time-zones">
               {zones.map((zone) => (

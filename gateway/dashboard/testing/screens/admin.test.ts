@@ -282,6 +282,29 @@ stage.test('typed input survives the prompt for the key, and is saved', async (s
   assert.equal((await gateway.request('GET', '/site')).body.minutes_per_hole, 13)
 })
 
+stage.test('a PIN that is set in the prompt for the key replaces the key from then on', async (scene) => {
+  const { page, open, faults, gateway, audit } = scene
+  faults.forgive(answered(403))
+  const refused = await refuseAdmins(page)
+  await open('/app/#/more/people', 'admin')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('New PIN').fill('47')
+  await dialog.getByLabel('Your key').fill(ADMIN_KEY)
+  await dialog.getByRole('button', { name: 'Continue' }).click()
+  await dialog.getByText('A PIN has 4 to 6 digits.').waitFor()
+  await audit()
+  refused.stop()
+  await dialog.getByLabel('New PIN').fill('4711')
+  await dialog.getByRole('button', { name: 'Continue' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  const again = await refuseAdmins(page)
+  await page.reload()
+  // the only admin with a PIN
+  await page.getByRole('dialog', { name: 'PIN for Admin' }).waitFor()
+  again.stop()
+  await gateway.put(`/users/${await gateway.adminId()}/pin`, { pin: null })
+})
+
 stage.test('each screen describes its purpose and links to the docs of the gateway', async (scene) => {
   const { page, open, context, audit, link } = scene
   await open('/app/#/fleet', 'staff')

@@ -94,11 +94,11 @@ stage.eachSetup('the first start sets up the course, a PIN, the position and a p
 
     await page.getByText('Step 3 of 4').waitFor()
     await page.reload()
-    await page.getByLabel('Or enter coordinates').fill('Monterey')
+    await page.getByLabel('Coordinates').fill('Monterey')
     await click(page, 'Next')
     await page.getByText('Not valid coordinates.').waitFor()
     await assertAccessible(page)
-    await page.getByLabel('Or enter coordinates').fill('36.5682, -121.9487')
+    await page.getByLabel('Coordinates').fill('36.5682, -121.9487')
     await click(page, 'Next')
 
     const key = page.locator('output')

@@ -51,7 +51,7 @@ export function timeZones(): { own: string; all: readonly string[] } {
   return { own, all: Intl.supportedValuesOf('timeZone') }
 }
 
-/** Finds a time zone by its name, or by a city that only one name has; undefined if there is none. */
+/** Finds a time zone by its name, or by a city that only one name has; undefined if unknown or ambiguous. */
 export function findTimeZone(typed: string): string | undefined {
   const wanted = typed.trim().replaceAll(' ', '_').toLowerCase()
   const { all } = timeZones()

@@ -1,4 +1,4 @@
-import { defineTexts } from './texts.ts'
+import { defineTexts } from '../texts.ts'
 
 /** Restore of a backup while a gateway is set up. */
 export const restoreTexts = defineTexts({
@@ -36,7 +36,8 @@ export const restoreTexts = defineTexts({
     done: 'Restored',
     doneAt: (moment: string, rows: string) => `State of ${moment}: ${rows} rows.`,
     credentials: (path: string, devices: string, users: string) =>
-      `${path} on the gateway computer has ${devices} new device passwords and ${users} new keys. The old ones no longer work.`,
+      `${path} on the gateway computer has ${devices} new device passwords and ${users} new keys. ` +
+      'The old ones no longer work.',
     authority: 'The certificate authority is new or missing: tablets and devices must trust it again.',
     signInNow: 'Sign in with a key of the old gateway. If none is known: cartbarn admin-key on the gateway computer.',
     failed: 'Not restored',
@@ -78,10 +79,12 @@ export const restoreTexts = defineTexts({
     done: 'Zurückgespielt',
     doneAt: (moment: string, rows: string) => `Stand ${moment}: ${rows} Zeilen.`,
     credentials: (path: string, devices: string, users: string) =>
-      `${path} auf dem Gateway-Rechner enthält ${devices} neue Gerätepasswörter und ${users} neue Schlüssel. Die alten gelten nicht mehr.`,
+      `${path} auf dem Gateway-Rechner enthält ${devices} neue Gerätepasswörter und ${users} neue Schlüssel. ` +
+      'Die alten gelten nicht mehr.',
     authority: 'Die Zertifizierungsstelle ist neu oder fehlt: Tablets und Geräte müssen ihr erneut vertrauen.',
     signInNow:
-      'Mit einem Schlüssel des alten Gateways anmelden. Ist keiner bekannt: cartbarn admin-key auf dem Gateway-Rechner.',
+      'Mit einem Schlüssel des alten Gateways anmelden. ' +
+      'Ist keiner bekannt: cartbarn admin-key auf dem Gateway-Rechner.',
     failed: 'Nicht zurückgespielt',
     unchanged: 'Nichts wurde geändert.',
     back: 'Zurück',

@@ -183,6 +183,8 @@ test('while a slow bucket is restored, HTTP shows the progress, and nothing else
   const url = g.http
   await eventually(async () => (await health(url))?.status === 'restoring', 'the restore')
   assert.deepEqual((await readState(url, id))?.state, 'restoring')
+  // the watchdog of the service manager is fed
+  assert.ok(performance.now() - g.disk.answeredAtMs < 1_000)
   const unknown = await fetch(`${url}/setup/restore/other`)
   assert.equal(unknown.status, 404)
   const page = await fetch(`${url}/app/`, { headers: { accept: 'text/html' } })
