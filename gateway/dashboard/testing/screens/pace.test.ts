@@ -1,24 +1,22 @@
 import assert from 'node:assert/strict'
 import { eventually } from '#shared/testing/eventually.ts'
 import type { RoundJson } from '#shared/wire/rounds.ts'
-import { type SentFix, sendTrack } from '#testing/course/sent-track.ts'
-import type { TestGateway } from '#testing/start-gateway.ts'
-import { PLACES, type Place, toLatLong } from '../places.ts'
+import { PLACES, type Place } from '../places.ts'
+import { playRound } from '../played-round.ts'
 import { createStage } from '../stage.ts'
 
-const MINUTE_MS = 60_000
 const HOLE_1 = PLACES.fairway
 const HOLE_2: Place = { eastM: 350, northM: 260 }
 
 const stage = createStage({
   prepare: async ({ gateway }) => {
     // two that play together and are late, one that is ahead
-    await plays(gateway, '7', [
+    await playRound(gateway, '7', [
       [PLACES.barn, 3],
       [HOLE_1, 30],
       [HOLE_2, 12],
     ])
-    await plays(gateway, '8', [
+    await playRound(gateway, '8', [
       [PLACES.barn, 3],
       [HOLE_1, 29],
       [HOLE_2, 13],
@@ -27,34 +25,13 @@ const stage = createStage({
       [PLACES.barn, 3],
       [HOLE_2, 9],
     ]
-    await plays(gateway, '21', legs, { hasScreen: false })
+    await playRound(gateway, '21', legs, { hasScreen: false })
     await eventually(async () => {
       const { body } = await gateway.request('GET', '/rounds/active')
       return (body.rounds as RoundJson[]).length === 3
     }, 'all are on a round')
   },
 })
-
-/** Creates a cart with a lock, and a screen, that has been at these places, each for a number of minutes, up to now. */
-async function plays(
-  gateway: TestGateway,
-  cart: string,
-  legs: readonly [Place, number][],
-  { hasScreen = true } = {},
-): Promise<void> {
-  const register = async (hardwareId: string, deviceType: string): Promise<string> => {
-    const body = { hardware_id: hardwareId, device_type: deviceType, cart }
-    return (await gateway.request('POST', '/devices', { body })).body.mqtt.password
-  }
-  if (hasScreen) await register(`screen-${cart}`, 'cartcaddie')
-  const client = await gateway.connect(`lock-${cart}`, await register(`lock-${cart}`, 'teebox'))
-  const fixes: SentFix[] = []
-  let atMs = Date.now() - legs.reduce((sum, [, minutes]) => sum + minutes, 0) * MINUTE_MS
-  for (const [place, minutes] of legs)
-    for (const untilMs = atMs + minutes * MINUTE_MS; atMs < untilMs; atMs += 30_000)
-      fixes.push({ atMs, ...toLatLong(place), speed: 0 })
-  await sendTrack(client, `lock-${cart}`, fixes)
-}
 
 stage.eachSetup('rounds are listed, the late ones first, and a late one receives a message to hurry', async (scene) => {
   const { page, open, audit, gateway } = scene
