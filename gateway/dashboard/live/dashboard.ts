@@ -70,7 +70,7 @@ export class Dashboard {
     preferences: this.preferences,
     refresh: () => this.refresh(),
     day: () => new TimeZone(this.#site.value.time_zone).local(this.clock.nowMs()).date,
-    // without a response the action fails by itself
+    // without a response the action fails as well
     havePins: () =>
       this.api.call('GET /people').then(
         ({ length }) => length > 0,

@@ -58,9 +58,9 @@ interface Asked {
 const NO_PINS_MS = 60_000
 
 /**
- * Prompts for a PIN before an action. A shared tablet without a PIN user prompts once a day, and may then act as itself.
- * A tablet with one prompts again after ten idle minutes, and so does one whose rights have expired. The gateway
- * enforces the rules.
+ * Prompts for a PIN before an action. A shared tablet without a PIN user prompts once a day, and may then act as
+ * itself. A tablet with one prompts again after ten idle minutes, and so does one whose rights have expired. The
+ * gateway enforces the rules.
  */
 export class PersonGate {
   readonly #deps: PersonGateDeps

@@ -118,7 +118,7 @@ export function patchOf(
   return { patch: changedHours === undefined ? patch : { ...patch, opening_hours: changedHours } }
 }
 
-/** Returns the messages in typed lines; null, for those of the app, if there are none. */
+/** Returns the messages in typed lines; without any, null for those of the app. */
 function messagesIn(lines: readonly string[]): string[] | null {
   const messages = lines.map((line) => line.trim()).filter((line) => line !== '')
   return messages.length === 0 ? null : messages

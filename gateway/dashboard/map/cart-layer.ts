@@ -1,8 +1,17 @@
 import { isLockedOut } from '#dashboard/live/fleet/marker-style.ts'
 import { type Bitmap, CartBitmaps } from './cart-bitmaps.ts'
 import { HEADINGS, isPlain, type Marker, type Markers, type ParkingCluster } from './markers.ts'
-import type { PlaceName } from './place-names.ts'
 import { type Box, place, ROOM_PX, type Screen } from './placing.ts'
+
+/** Text on the map: the number of a hole, or the name of a building or a range. */
+export interface PlaceName {
+  kind: 'hole' | 'clubhouse' | 'range' | 'building'
+  /** Null for a place without a name of its own. */
+  text: string | null
+  /** Position on the map's plane. */
+  x: number
+  y: number
+}
 
 export interface ClusterTexts {
   open: (count: number) => string

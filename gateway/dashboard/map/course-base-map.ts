@@ -4,12 +4,11 @@ import type { CourseFeature } from '#shared/course/course.ts'
 import { positionsOf } from '#shared/course/shapes.ts'
 import type { CourseJson, CoursePhotoJson } from '#shared/wire/course.ts'
 import { applied, fitAffine } from './affine.ts'
-import { CourseLayer } from './course-layer.ts'
+import { CourseLayer, namesOfCourse } from './course-layer.ts'
 import type { CourseMap } from './course-map.ts'
 import type { MapExtent } from './first-view.ts'
 import { toX, toY } from './mercator.ts'
 import { PhotoLayer, type PlacedPhoto } from './photo-layer.ts'
-import { namesOfCourse } from './place-names.ts'
 import type { Affine } from './placing.ts'
 
 /** Parts to show in place of the gateway's; an omitted part is the gateway's. */

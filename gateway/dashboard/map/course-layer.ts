@@ -6,10 +6,12 @@ import MultiPolygon from 'ol/geom/MultiPolygon.js'
 import Polygon from 'ol/geom/Polygon.js'
 import VectorImageLayer from 'ol/layer/VectorImage.js'
 import VectorSource from 'ol/source/Vector.js'
-import type { CourseFeature, Position } from '#shared/course/course.ts'
+import { type CourseFeature, holeNumberOf, type Position } from '#shared/course/course.ts'
 import { kindOf } from '#shared/course/tags.ts'
+import type { PlaceName } from './cart-layer.ts'
 import { courseStyles, DRAWN_KINDS } from './course-styles.ts'
 import { toX, toY } from './mercator.ts'
+import { middleOf, nameAt } from './zone-layer.ts'
 
 /** Course map below zones and carts: an image while the map is moved. */
 export class CourseLayer {
@@ -36,7 +38,7 @@ export class CourseLayer {
   }
 }
 
-export function toGeometry(geometry: CourseFeature['geometry']): Geometry {
+function toGeometry(geometry: CourseFeature['geometry']): Geometry {
   switch (geometry.type) {
     case 'LineString':
       return new LineString(geometry.coordinates.map(toPlane))
@@ -51,4 +53,22 @@ export function toGeometry(geometry: CourseFeature['geometry']): Geometry {
 
 function toPlane([long, lat]: Position): number[] {
   return [toX(long), toY(lat)]
+}
+
+const NAMED_GOLF: Readonly<Record<string, PlaceName['kind']>> = { clubhouse: 'clubhouse', driving_range: 'range' }
+
+/** Returns the names of a course map: its holes, club house, ranges and named buildings. */
+export function namesOfCourse(features: readonly CourseFeature[]): PlaceName[] {
+  return features.flatMap(({ geometry, properties }) => {
+    const { golf = '', name } = properties
+    const shape = toGeometry(geometry)
+    if (kindOf(properties) === 'hole') {
+      const number = holeNumberOf(properties)
+      return number === null || !(shape instanceof LineString)
+        ? []
+        : nameAt(shape.getCoordinateAt(0.5), 'hole', `${number}`)
+    }
+    const kind = NAMED_GOLF[golf] ?? (kindOf(properties) === 'building' && name !== undefined ? 'building' : null)
+    return kind === null || !(shape instanceof Polygon) ? [] : nameAt(middleOf(shape), kind, name ?? null)
+  })
 }

@@ -13,14 +13,13 @@ import type { Dashboard } from '#dashboard/live/dashboard.ts'
 import type { CartFilter } from '#dashboard/live/fleet/cart-filter.ts'
 import type { SavedView } from '#dashboard/live/kept-view.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
-import { CartLayer, type ClusterTexts } from './cart-layer.ts'
+import { CartLayer, type ClusterTexts, type PlaceName } from './cart-layer.ts'
 import { CLOSEST_ZOOM, CourseView, WholePixelMap, ZOOM_MS } from './course-view.ts'
 import { extentAround, firstExtent, type MapExtent } from './first-view.ts'
 import { Markers, type Paces } from './markers.ts'
 import { metresPerUnit } from './mercator.ts'
-import { namesOfZones, type PlaceName } from './place-names.ts'
 import { type Box, type Insets, isInView, markersAt, pillAt, place, type Screen, TAP_PX } from './placing.ts'
-import { ZoneLayer } from './zone-layer.ts'
+import { namesOfZones, ZoneLayer } from './zone-layer.ts'
 
 /**
  * Resolution, divided by the square root of the number of carts, above which carts without a problem are drawn as dots:

@@ -75,7 +75,7 @@ function keepOff(pill: ParkingCluster, marker: Marker): void {
     marker.py = pill.py - PILL_PX - READABLE_PX
 }
 
-/** Places two signs nearer than `withinPx` next to each other; of more, the topmost counts the others and hides them. */
+/** Places two signs nearer than `withinPx` next to each other; of more, the topmost hides and counts the others. */
 function stack(all: readonly Marker[], withinPx: number | null, chosen: string | null): void {
   const pairs = new Map<Marker, Marker>()
   const cells = new Map<number, Marker[]>()

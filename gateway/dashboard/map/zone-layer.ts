@@ -3,6 +3,7 @@ import Polygon, { circular } from 'ol/geom/Polygon.js'
 import VectorImageLayer from 'ol/layer/VectorImage.js'
 import VectorSource from 'ol/source/Vector.js'
 import type { ZonesJson } from '#shared/wire/zones.ts'
+import type { PlaceName } from './cart-layer.ts'
 import { toX, toY } from './mercator.ts'
 import { zoneStyles } from './zone-styles.ts'
 
@@ -31,7 +32,7 @@ export class ZoneLayer {
 }
 
 /** Converts a zone to a shape on the map's plane. */
-export function toGeometry({ geometry, properties }: ZoneJson): Polygon {
+function toGeometry({ geometry, properties }: ZoneJson): Polygon {
   if (geometry.type === 'Point') return circleAround(geometry.coordinates, properties.radius_m ?? 0)
   const ring = geometry.coordinates[0] ?? []
   return new Polygon([ring.map(([long, lat]) => [toX(long), toY(lat)])])
@@ -51,4 +52,20 @@ function toFeature(zone: ZoneJson): Feature {
 function areaRank({ properties }: ZoneJson): number {
   if (properties.type === 'boundary') return 0
   return properties.type === 'hole' ? 1 : 2
+}
+
+/** Returns the numbers of the holes that have a zone. */
+export function namesOfZones(zones: ZonesJson | null): PlaceName[] {
+  return (zones?.features ?? []).flatMap((zone) => {
+    const { type, hole } = zone.properties
+    return type === 'hole' && hole !== undefined ? nameAt(middleOf(toGeometry(zone)), 'hole', `${hole}`) : []
+  })
+}
+
+export function middleOf(shape: Polygon): number[] {
+  return shape.getInteriorPoint().getCoordinates()
+}
+
+export function nameAt([x = 0, y = 0]: number[], kind: PlaceName['kind'], text: string | null): PlaceName[] {
+  return [{ kind, text, x, y }]
 }

@@ -187,7 +187,7 @@ export class Alerts implements Component {
     throw new ForbiddenError('cart_forbidden', `cart ${alert.cart} is outside your scope`)
   }
 
-  /** Acknowledges an alert; a later call adds its note to the first acknowledgement. Throws as `requireVisible` does. */
+  /** Acknowledges an alert, or adds a note to the first acknowledgement. Throws as `requireVisible` does. */
   acknowledge(caller: () => Caller, alertId: string, by: Person, note: string | null): Promise<Alert> {
     return this.#change(caller, alertId, (alert) => {
       const isKnown = alert.acknowledgedAtMs !== null

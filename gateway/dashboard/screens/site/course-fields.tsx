@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { findTimeZone, timeZones } from '#dashboard/live/set-up/set-up.ts'
+import { QUICK_MESSAGES } from '#dashboard/texts/cart-actions.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
-import { QUICK_MESSAGES } from '#dashboard/texts/quick-messages.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
 import { LANGUAGES } from '#dashboard/texts/texts.ts'
 import type { SiteEditor } from './site-editor.ts'
