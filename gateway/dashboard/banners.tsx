@@ -1,5 +1,6 @@
 import { formatSpan } from '#dashboard/texts/format.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { lazy } from '#dashboard/ui/lazy.tsx'
 import { TlsBanner } from '#dashboard/ui/tls-banner.tsx'
@@ -56,9 +57,7 @@ function UpdateBanner() {
   return (
     <div class="info-banner">
       {texts.update}
-      <button type="button" class="button" onClick={() => location.reload()}>
-        {texts.updateNow}
-      </button>
+      <Button text={texts.updateNow} onClick={() => location.reload()} />
     </div>
   )
 }

@@ -9,6 +9,7 @@ import { RecallButton } from '#dashboard/screens/alerts/recall-button.tsx'
 import { formatMoment, formatTime } from '#dashboard/texts/format.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Dialog } from '#dashboard/ui/dialog.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
@@ -88,12 +89,8 @@ function AskLeave({ question }: { question: string }) {
   return (
     <Dialog title={question} onCancel={() => router.stay()}>
       <div class="dialog-buttons">
-        <button type="button" class="button main" onClick={() => router.stay()}>
-          {texts.stay}
-        </button>
-        <button type="button" class="button danger" onClick={() => router.leave()}>
-          {texts.leave}
-        </button>
+        <Button text={texts.stay} is="main" onClick={() => router.stay()} />
+        <Button text={texts.leave} is="danger" onClick={() => router.leave()} />
       </div>
     </Dialog>
   )

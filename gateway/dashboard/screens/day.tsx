@@ -19,6 +19,7 @@ import { extentOfTrack, TrackLayer } from '#dashboard/map/track-layer.ts'
 import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
 import { formatDistance, formatSpan } from '#dashboard/texts/format.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
@@ -124,9 +125,7 @@ function CartDayView({ cart, date, today, atMs }: ShownDay) {
     return (
       <div class="page">
         <Fault text={fault} />
-        <button type="button" class="button" onClick={again}>
-          {texts.tryAgain}
-        </button>
+        <Button text={texts.tryAgain} onClick={again} />
       </div>
     )
   if (known === null)

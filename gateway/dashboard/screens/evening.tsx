@@ -6,6 +6,7 @@ import { PinCancelled } from '#dashboard/live/pin-prompt.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { eveningTexts } from '#dashboard/texts/evening.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpButton } from '#dashboard/ui/help-button.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
@@ -29,9 +30,7 @@ export function EveningScreen() {
     <div class="screen-column">
       <header class="bar">
         <h1 class="grow">{texts.title}</h1>
-        <button type="button" class="button" disabled={!fleet.isKnown} onClick={() => print()}>
-          {texts.print}
-        </button>
+        <Button text={texts.print} disabled={!fleet.isKnown} onClick={() => print()} />
         <HelpButton screen="evening" title={texts.title} />
       </header>
       <dl class="evening-counts">

@@ -8,6 +8,7 @@ import { toHash } from '#dashboard/live/route.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { formatDistance } from '#dashboard/texts/format.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpButton } from '#dashboard/ui/help-button.tsx'
@@ -53,14 +54,11 @@ function FleetList({ chosen }: { chosen: string | null }) {
       <header class="bar">
         <h1 class="grow">{texts.title}</h1>
         <SelectField name={texts.show} value={filter} options={texts.filters} onChoose={setFilter} />
-        <button
-          type="button"
-          class="button"
+        <Button
+          text={texts.csv}
           disabled={!fleet.isKnown}
           onClick={() => saveCsv('fleet.csv', toFleetCsv(carts, { language, timeZone: time_zone }))}
-        >
-          {texts.csv}
-        </button>
+        />
         <HelpButton screen="fleet" title={texts.title} />
       </header>
       <GiveOut />

@@ -7,8 +7,10 @@ import { shellTexts } from '#dashboard/texts/shell.ts'
 import { AskButton } from '#dashboard/ui/ask-button.tsx'
 import { BackToMore } from '#dashboard/ui/back-to-more.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Facts } from '#dashboard/ui/facts.tsx'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
 import { lazy } from '#dashboard/ui/lazy.tsx'
+import { SearchField } from '#dashboard/ui/search-field.tsx'
 import { SelectField } from '#dashboard/ui/select-field.tsx'
 import { useAddress } from '#dashboard/ui/use-address.ts'
 import { useTitle } from '#dashboard/ui/use-title.ts'
@@ -98,15 +100,7 @@ function Overview({ asked }: { asked: MorePage | undefined }) {
     <div class="page">
       <header class="row">
         <h1 class="grow">{texts.title}</h1>
-        <input
-          type="search"
-          class="input more-search"
-          aria-label={texts.search}
-          placeholder={texts.search}
-          autocomplete="off"
-          value={typed}
-          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-        />
+        <SearchField name={texts.search} value={typed} onSearch={setTyped} />
         <HelpLink topic="all" />
       </header>
       {rest !== null && me.value !== null && (
@@ -177,26 +171,18 @@ function GatewayState() {
   return (
     <section class="panel">
       <h2>{texts.gateway}</h2>
-      <dl class="facts">
-        <dt>cartbarn</dt>
-        <dd dir="auto">{site.value.name || '–'}</dd>
-        <dt>{texts.version}</dt>
-        <dd>{me.value?.version}</dd>
-        {health !== null && (
-          <>
-            <dt>{texts.state}</dt>
-            <dd>{health.status === 'ok' ? texts.works : (health.detail ?? texts.broken)}</dd>
-            <dt>{texts.clock}</dt>
-            <dd>{texts.clockStates[health.clock]}</dd>
-          </>
-        )}
-        {health?.disk !== undefined && (
-          <>
-            <dt>{texts.disk}</dt>
-            <dd>{texts.diskStates[health.disk.state]}</dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        of={[
+          ['cartbarn', site.value.name || '–'],
+          [texts.version, me.value?.version],
+          [
+            texts.state,
+            health === null ? null : health.status === 'ok' ? texts.works : (health.detail ?? texts.broken),
+          ],
+          [texts.clock, health === null ? null : texts.clockStates[health.clock]],
+          [texts.disk, health?.disk === undefined ? null : texts.diskStates[health.disk.state]],
+        ]}
+      />
       {health?.went_back !== undefined && (
         <>
           <p>{texts.wentBack(health.went_back.from, health.went_back.to)}</p>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import type { NotifierJson } from '#shared/wire/notifiers.ts'
 import { AdminList } from './more/admin-list.tsx'
@@ -97,9 +98,7 @@ function Targets({ title, why, add, onAdd, children }: TargetsProps) {
       <p class="small">{why}</p>
       <ul class="stack">{children}</ul>
       <p>
-        <button type="button" class="button main" onClick={onAdd}>
-          {add}
-        </button>
+        <Button text={add} is="main" onClick={onAdd} />
       </p>
     </section>
   )

@@ -1,6 +1,7 @@
 import './pin-pad.css'
 import { useRef, useState } from 'preact/hooks'
 import { personTexts } from '#dashboard/texts/person.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
 
 const SHORTEST = 4
@@ -41,9 +42,7 @@ export function PinPad({ isSending, onPin }: PinPadProps) {
       />
       <div class="pin-keys">
         {DIGITS.map((digit) => (
-          <button key={digit} type="button" class="button" onClick={() => add(digit)}>
-            {digit}
-          </button>
+          <Button text={digit} key={digit} onClick={() => add(digit)} />
         ))}
         <button
           type="button"
@@ -56,9 +55,7 @@ export function PinPad({ isSending, onPin }: PinPadProps) {
         <button type="button" class="button" onClick={() => add('0')}>
           0
         </button>
-        <button type="submit" class="button main" disabled={pin.length < SHORTEST || isSending}>
-          {texts.ok}
-        </button>
+        <Button text={texts.ok} type="submit" is="main" disabled={pin.length < SHORTEST || isSending} />
       </div>
     </form>
   )

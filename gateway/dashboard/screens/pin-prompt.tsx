@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { isAtLeast, isPin, type PersonQuestion } from '#dashboard/live/pin-prompt.ts'
 import { personTexts } from '#dashboard/texts/person.ts'
 import { signInTexts } from '#dashboard/texts/sign-in.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Dialog } from '#dashboard/ui/dialog.tsx'
 import { Fault } from '#dashboard/ui/fault.tsx'
@@ -36,14 +37,8 @@ function Asked({ question }: { question: PersonQuestion }) {
         <People people={people.all} question={question} onChosen={setChosen} />
       )}
       <div class="dialog-buttons">
-        {person !== null && (
-          <button type="button" class="button" onClick={() => setChosen(null)}>
-            {texts.others}
-          </button>
-        )}
-        <button type="button" class="button" onClick={() => gate.cancel()}>
-          {texts.cancel}
-        </button>
+        {person !== null && <Button text={texts.others} onClick={() => setChosen(null)} />}
+        <Button text={texts.cancel} onClick={() => gate.cancel()} />
       </div>
     </Dialog>
   )
@@ -165,9 +160,7 @@ function WithKey({ asksForPin }: { asksForPin: boolean }) {
         <TextField name={texts.newPin} hint={texts.newPinWhy} max={6} isNumber value={pin} onInput={setPin} />
       )}
       <Fault text={fault} />
-      <button type="submit" class="button main" disabled={isSending || key.trim() === ''}>
-        {texts.goOn}
-      </button>
+      <Button text={texts.goOn} type="submit" is="main" disabled={isSending || key.trim() === ''} />
     </form>
   )
 }

@@ -15,6 +15,7 @@ import { dayTexts } from '#dashboard/texts/day.ts'
 import { formatSpan } from '#dashboard/texts/format.ts'
 import { replayTexts } from '#dashboard/texts/replay.ts'
 import { BackToMore } from '#dashboard/ui/back-to-more.tsx'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
@@ -136,9 +137,7 @@ function Waiting({ replay, isWaiting }: { replay: CourseReplay; isWaiting: boole
   return (
     <div class="replay-wait box">
       <Fault text={refusalText(fault)} />
-      <button type="button" class="button" onClick={() => replay.again()}>
-        {dayTexts().tryAgain}
-      </button>
+      <Button text={dayTexts().tryAgain} onClick={() => replay.again()} />
     </div>
   )
 }

@@ -5,6 +5,7 @@ import { MEASURES, type NumberField, shownDefault, shownNumber } from '#dashboar
 import { unitName } from '#dashboard/texts/format.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import type { SiteSettingsJson } from '#shared/wire/site.ts'
 import { CourseFields } from './site/course-fields.tsx'
@@ -35,9 +36,7 @@ export function SitePage() {
   return (
     <>
       <Fault text={fault} />
-      <button type="button" class="button" onClick={() => void ask()}>
-        {moreTexts().tryAgain}
-      </button>
+      <Button text={moreTexts().tryAgain} onClick={() => void ask()} />
     </>
   )
 }
@@ -90,12 +89,8 @@ function SiteForm({ settings, onSaved }: SiteFormProps) {
           <p role="status">{isSaved ? texts.saved : changes === 0 ? texts.noChanges : texts.changes(changes)}</p>
           <Fault text={faults.size > 0 ? texts.seeFields : fault} />
           <div class="row">
-            <button type="button" class="button" disabled={changes === 0} onClick={undo}>
-              {texts.undo}
-            </button>
-            <button type="submit" class="button main" disabled={changes === 0 || isSending}>
-              {texts.save}
-            </button>
+            <Button text={texts.undo} disabled={changes === 0} onClick={undo} />
+            <Button text={texts.save} type="submit" is="main" disabled={changes === 0 || isSending} />
           </div>
         </div>
       )}

@@ -1,5 +1,7 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ApiError } from '#shared/client.ts'
+import { Button } from './button.tsx'
 import { Question } from './question.tsx'
 import { refusalText } from './refusal.ts'
 
@@ -14,26 +16,18 @@ interface AskButtonProps {
   /** True for an action that can be undone. */
   isHarmless?: boolean
   refusal?: (error: ApiError) => string
-  onAnswer: () => Promise<void>
+  onAnswer: () => Promise<unknown>
+  /** Fields below the consequence. */
+  children?: ComponentChildren
 }
 
 /** Button whose action needs an answer first; the question stays open until it is done. */
-export function AskButton({
-  action,
-  title,
-  means,
-  label,
-  isReady = true,
-  isHarmless,
-  refusal,
-  onAnswer,
-}: AskButtonProps) {
+export function AskButton(props: AskButtonProps) {
+  const { action, title, means, label, isReady = true, isHarmless, refusal, onAnswer, children } = props
   const [isAsked, ask] = useState(false)
   return (
     <>
-      <button type="button" class="button" aria-label={label} onClick={() => ask(true)}>
-        {action}
-      </button>
+      <Button text={action} aria-label={label} onClick={() => ask(true)} />
       {isAsked && (
         <Question
           title={title}
@@ -48,6 +42,7 @@ export function AskButton({
           }}
         >
           <p>{means}</p>
+          {children}
         </Question>
       )}
     </>

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { helpTexts } from '#dashboard/texts/help.ts'
+import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { HelpLink } from './help-link.tsx'
 
@@ -22,9 +23,7 @@ export function HelpButton({ screen, title }: HelpButtonProps) {
         <Dialog title={title} onCancel={() => open(false)}>
           <p>{texts.screens[screen]}</p>
           <div class="dialog-buttons">
-            <button type="button" class="button" onClick={() => open(false)}>
-              {texts.close}
-            </button>
+            <Button text={texts.close} onClick={() => open(false)} />
             <HelpLink topic={screen} words={texts.more} />
           </div>
         </Dialog>

@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { shellTexts } from '#dashboard/texts/shell.ts'
+import { Button } from './button.tsx'
 
 /** Screen whose code loads when first opened; a failed load can be retried, unless `Instead` stands in for it. */
 export function lazy<Props extends object>(
@@ -33,9 +34,7 @@ export function lazy<Props extends object>(
     return (
       <div class="page">
         <p role="alert">{texts.cannotLoad}</p>
-        <button type="button" class="button" onClick={() => setTries(tries + 1)}>
-          {texts.tryAgain}
-        </button>
+        <Button text={texts.tryAgain} onClick={() => setTries(tries + 1)} />
       </div>
     )
   }

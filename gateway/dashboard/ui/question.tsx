@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { PinCancelled } from '#dashboard/live/pin-prompt.ts'
 import { questionTexts } from '#dashboard/texts/question.ts'
 import { ApiError } from '#shared/client.ts'
+import { Button } from './button.tsx'
 import { useDashboard } from './dashboard-context.ts'
 import { Dialog } from './dialog.tsx'
 
@@ -46,9 +47,7 @@ export function Question(props: QuestionProps) {
           {message}
         </p>
         <div class="dialog-buttons">
-          <button type="button" class="button" onClick={onCancel}>
-            {texts.cancel}
-          </button>
+          <Button text={texts.cancel} onClick={onCancel} />
           <button type="submit" class={isDanger === true ? 'button danger' : 'button main'} disabled={!isReady}>
             {action}
           </button>

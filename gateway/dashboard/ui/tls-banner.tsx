@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { shellTexts } from '#dashboard/texts/shell.ts'
+import { Button } from './button.tsx'
 import { useDashboard } from './dashboard-context.ts'
 
 /** Banner of a page loaded over plain HTTP: it can move to TLS, or its tablet must first trust the gateway. */
@@ -14,17 +15,13 @@ export function TlsBanner() {
       <span>{offer.kind === 'move' ? texts.tlsReady : texts.tlsThere}</span>
       <span class="row">
         {offer.kind === 'move' ? (
-          <button type="button" class="button" onClick={() => tlsMove.go()}>
-            {texts.tlsGo}
-          </button>
+          <Button text={texts.tlsGo} onClick={() => tlsMove.go()} />
         ) : (
           <a class="button" href={offer.url}>
             {texts.tlsGuide}
           </a>
         )}
-        <button type="button" class="button" onClick={() => putOff(true)}>
-          {texts.later}
-        </button>
+        <Button text={texts.later} onClick={() => putOff(true)} />
       </span>
     </div>
   )

@@ -4,6 +4,7 @@ import { type Circle, nearestCart, resizedRadius } from '#dashboard/map/barn.ts'
 import { saveBarn } from '#dashboard/map/save-barn.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
 import { formatDistance, formatLength } from '#dashboard/texts/format.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
@@ -69,9 +70,12 @@ export function BarnForm({ circle, barn, onCircle }: BarnFormProps) {
           <Icon name="plus" />
         </button>
       </div>
-      <button type="button" class="button main wide" disabled={outcome?.kind === 'saving'} onClick={ask}>
-        {outcome?.kind === 'saving' ? `${texts.saving} …` : texts.save}
-      </button>
+      <Button
+        text={outcome?.kind === 'saving' ? `${texts.saving} …` : texts.save}
+        is="main wide"
+        disabled={outcome?.kind === 'saving'}
+        onClick={ask}
+      />
       {far !== null && (
         <Question
           title={texts.askFar(formatDistance(far.distanceM, units), far.cart)}

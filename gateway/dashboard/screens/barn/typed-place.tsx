@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { readCoordinates } from '#dashboard/live/coordinates.ts'
 import { toX, toY } from '#dashboard/map/mercator.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 
@@ -20,9 +21,7 @@ export function TypedPlace({ onPlace }: { onPlace: (place: [x: number, y: number
     <form class="stack" onSubmit={go}>
       <TextField name={texts.coordinates} hint={texts.coordinatesHint} max={80} value={text} onInput={setText} />
       <Fault text={isWrong ? texts.noCoordinates : null} />
-      <button type="submit" class="button wide" disabled={text.trim() === ''}>
-        {texts.show}
-      </button>
+      <Button text={texts.show} type="submit" is="wide" disabled={text.trim() === ''} />
     </form>
   )
 }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { courseTexts } from '#dashboard/texts/course.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Question } from '#dashboard/ui/question.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
@@ -71,12 +72,8 @@ export function DrawingPanel({ course, onPreview }: DrawingPanelProps) {
       {chosen !== null && <Counted counts={countsOf(chosen.course.features)} isNew />}
       {chosen !== null && (
         <div class="halves">
-          <button type="button" class="button main" disabled={sending.isSending} onClick={() => void save(chosen)}>
-            {texts.save}
-          </button>
-          <button type="button" class="button" onClick={() => setChosen(null)}>
-            {texts.cancel}
-          </button>
+          <Button text={texts.save} is="main" disabled={sending.isSending} onClick={() => void save(chosen)} />
+          <Button text={texts.cancel} onClick={() => setChosen(null)} />
         </div>
       )}
       <div role="status">
@@ -90,11 +87,7 @@ export function DrawingPanel({ course, onPreview }: DrawingPanelProps) {
         onFile={choose}
       />
       <p class="small">{texts.drop}</p>
-      {chosen === null && hasDrawing && (
-        <button type="button" class="button" onClick={() => setAsking(true)}>
-          {texts.remove}
-        </button>
-      )}
+      {chosen === null && hasDrawing && <Button text={texts.remove} onClick={() => setAsking(true)} />}
       {isAsking && (
         <Question
           title={`${texts.remove}?`}

@@ -5,6 +5,7 @@ import { cornersOf } from '#dashboard/map/photo-corners.ts'
 import type { PlacedPhoto } from '#dashboard/map/photo-layer.ts'
 import { courseTexts } from '#dashboard/texts/course.ts'
 import { formatLength } from '#dashboard/texts/format.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { useSending } from '#dashboard/ui/sending.ts'
 import type { CourseJson } from '#shared/wire/course.ts'
@@ -77,9 +78,7 @@ export function PhotoPanel({ course, touched, onPreview }: PhotoPanelProps) {
               onInput={({ currentTarget }) => setOpacity(Number(currentTarget.value) / 100)}
             />
           </label>
-          <button type="button" class="button main" disabled={sending.isSending} onClick={() => void save(photo)}>
-            {texts.save}
-          </button>
+          <Button text={texts.save} is="main" disabled={sending.isSending} onClick={() => void save(photo)} />
         </>
       )}
       <div role="status">
@@ -88,18 +87,12 @@ export function PhotoPanel({ course, touched, onPreview }: PhotoPanelProps) {
         {sending.fault !== null && <p class="error">{sending.fault}</p>}
         {isSaved && <p class="good">{texts.saved}</p>}
       </div>
-      {photo !== null && (
-        <button type="button" class="button" onClick={done}>
-          {texts.cancel}
-        </button>
-      )}
+      {photo !== null && <Button text={texts.cancel} onClick={done} />}
       {photo === null && (
         <FileChoice label={texts.choosePhoto} accept="image/jpeg,image/png,image/webp" onFile={choose} />
       )}
       {photo === null && course?.photo != null && (
-        <button type="button" class="button" disabled={sending.isSending} onClick={() => void remove()}>
-          {texts.removePhoto}
-        </button>
+        <Button text={texts.removePhoto} disabled={sending.isSending} onClick={() => void remove()} />
       )}
     </section>
   )

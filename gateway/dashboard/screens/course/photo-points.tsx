@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Pair } from '#dashboard/map/affine.ts'
 import { courseTexts } from '#dashboard/texts/course.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { CartPlaces } from '../barn/cart-places.tsx'
 
 interface PhotoPointsProps {
@@ -50,9 +51,7 @@ export function PhotoPoints({ image, pairs, touched, onPairs }: PhotoPointsProps
           }
         />
       </div>
-      <button type="button" class="button" onClick={() => setClose(!isClose)}>
-        {isClose ? texts.further : texts.closer}
-      </button>
+      <Button text={isClose ? texts.further : texts.closer} onClick={() => setClose(!isClose)} />
       {spot !== null && <CartPlaces label={texts.orCart} onPlace={pair} />}
       {pairs.length > 0 && (
         <ul class="stack photo-pairs">

@@ -2,7 +2,9 @@ import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { brokerChoices, type Credential, isLoopback, toCredentialsCsv, toQrText } from '#dashboard/live/credentials.ts'
 import { deviceTexts } from '#dashboard/texts/devices.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Facts } from '#dashboard/ui/facts.tsx'
 import { saveCsv } from '#dashboard/ui/save-file.ts'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import { useUnsaved } from '#dashboard/ui/unsaved.ts'
@@ -41,23 +43,16 @@ export function Credentials({ of }: { of: readonly Credential[] }) {
         {choices
           .filter((choice) => choice !== broker)
           .map((choice) => (
-            <button key={choice} type="button" class="button" onClick={() => setBroker(choice)}>
-              {choice}
-            </button>
+            <Button text={choice} key={choice} onClick={() => setBroker(choice)} />
           ))}
       </div>
       {only !== undefined && <One credential={only} broker={broker} />}
       <div class="row">
-        <button type="button" class="button main" onClick={() => keep(() => void printSheet(broker, of))}>
-          {texts.print}
-        </button>
-        <button
-          type="button"
-          class="button"
+        <Button text={texts.print} is="main" onClick={() => keep(() => void printSheet(broker, of))} />
+        <Button
+          text={texts.csv}
           onClick={() => keep(() => saveCsv('devices.csv', toCredentialsCsv(broker, of, site.value.language)))}
-        >
-          {texts.csv}
-        </button>
+        />
       </div>
     </section>
   )
@@ -81,12 +76,12 @@ function One({ credential, broker }: { credential: Credential; broker: string })
   return (
     <>
       <QrCode text={toQrText(broker, credential)} />
-      <dl class="facts">
-        <dt>{texts.username}</dt>
-        <dd class="address">{credential.hardwareId}</dd>
-        <dt>{texts.password}</dt>
-        <dd class="address">{credential.password}</dd>
-      </dl>
+      <Facts
+        of={[
+          [texts.username, <span class="address">{credential.hardwareId}</span>],
+          [texts.password, <span class="address">{credential.password}</span>],
+        ]}
+      />
     </>
   )
 }

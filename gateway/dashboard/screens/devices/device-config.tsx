@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { LAYER_NAMES, type LayerName, layerRows, toField } from '#dashboard/live/layers.ts'
 import { deviceTexts } from '#dashboard/texts/devices.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import { AdminList } from '../more/admin-list.tsx'
@@ -63,15 +64,12 @@ function Layers({ config, onChange }: { config: Config; onChange: () => Promise<
       {version !== null && <p class="small">{texts.appliedVersion(String(applied_version ?? '–'), String(version))}</p>}
       <div class="row">
         {shown.map((name) => (
-          <button
+          <Button
+            text={texts.change[name]}
             key={name}
-            type="button"
-            class="button"
             aria-expanded={open === name}
             onClick={() => setOpen(open === name ? null : name)}
-          >
-            {texts.change[name]}
-          </button>
+          />
         ))}
       </div>
       {open !== null && (

@@ -1,4 +1,5 @@
 import { deviceTexts, typeText } from '#dashboard/texts/devices.ts'
+import { SelectField } from '#dashboard/ui/select-field.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { GroupJson } from './use-devices.ts'
 
@@ -22,19 +23,12 @@ export function DeviceFields({ draft, types, groups, onChange }: DeviceFieldsPro
   const texts = deviceTexts()
   return (
     <>
-      <label class="field">
-        {texts.type}
-        <select
-          value={draft.deviceType}
-          onChange={({ currentTarget }) => onChange({ ...draft, deviceType: currentTarget.value })}
-        >
-          {types.map(({ name }) => (
-            <option key={name} value={name}>
-              {typeText(name)}
-            </option>
-          ))}
-        </select>
-      </label>
+      <SelectField
+        name={texts.type}
+        value={draft.deviceType}
+        options={new Map(types.map(({ name }) => [name, typeText(name)]))}
+        onChoose={(deviceType) => onChange({ ...draft, deviceType })}
+      />
       <TextField name={texts.name} max={200} value={draft.name} onInput={(name) => onChange({ ...draft, name })} />
       <TextField
         name={texts.cart}
@@ -43,20 +37,12 @@ export function DeviceFields({ draft, types, groups, onChange }: DeviceFieldsPro
         value={draft.cart}
         onInput={(cart) => onChange({ ...draft, cart })}
       />
-      <label class="field">
-        {texts.group}
-        <select
-          value={draft.groupId}
-          onChange={({ currentTarget }) => onChange({ ...draft, groupId: currentTarget.value })}
-        >
-          <option value="">{texts.noGroup}</option>
-          {groups.map(({ group_id, name }) => (
-            <option key={group_id} value={String(group_id)}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <SelectField
+        name={texts.group}
+        value={draft.groupId}
+        options={new Map([['', texts.noGroup], ...groups.map((one) => [String(one.group_id), one.name] as const)])}
+        onChoose={(groupId) => onChange({ ...draft, groupId })}
+      />
     </>
   )
 }

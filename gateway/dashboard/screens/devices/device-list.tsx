@@ -3,6 +3,7 @@ import { deviceTexts, typeText } from '#dashboard/texts/devices.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { formatAge } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { SearchField } from '#dashboard/ui/search-field.tsx'
 import { type Column, Table } from '#dashboard/ui/table.tsx'
 import { useAddress } from '#dashboard/ui/use-address.ts'
 import { AdminList } from '../more/admin-list.tsx'
@@ -21,15 +22,7 @@ export function DeviceList({ chosen }: { chosen: string | null }) {
     <div class="filling">
       <div class="row">
         <p class="grow">{texts.what}</p>
-        <input
-          type="search"
-          class="input more-search"
-          aria-label={texts.search}
-          placeholder={texts.search}
-          autocomplete="off"
-          value={search}
-          onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-        />
+        <SearchField name={texts.search} value={search} onSearch={setSearch} />
         <a class="button main" href={router.beside('devices/new')}>
           {texts.add}
         </a>

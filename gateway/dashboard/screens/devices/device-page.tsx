@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks'
 import type { Credential } from '#dashboard/live/credentials.ts'
 import { deviceTexts } from '#dashboard/texts/devices.ts'
-import { formatAge, formatSpan } from '#dashboard/texts/format.ts'
+import { formatAge, formatCount, formatSpan } from '#dashboard/texts/format.ts'
+import { AskButton } from '#dashboard/ui/ask-button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { Fault } from '#dashboard/ui/fault.tsx'
-import { Question } from '#dashboard/ui/question.tsx'
-import { refusalText } from '#dashboard/ui/refusal.ts'
-import { useSending } from '#dashboard/ui/sending.ts'
+import { Facts } from '#dashboard/ui/facts.tsx'
+import { SendForm } from '#dashboard/ui/send-form.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import { AdminList } from '../more/admin-list.tsx'
@@ -57,46 +56,21 @@ function State({ known }: { known: Details }) {
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
   const { mqtt, telemetry, dropped, last_responded_at, clock_off_s: off } = device
   const refused = Object.entries(dropped).map(([reason, count]) => `${reason} ${count}`)
+  const heard = last_responded_at === undefined ? texts.neverHeard : texts.heard(formatAge(last_responded_at, nowMs))
   return (
     <section class="panel">
       <h3>{texts.state}</h3>
-      <dl class="facts">
-        <dt>{texts.hardwareId}</dt>
-        <dd>{device.hardware_id}</dd>
-        <dt>{texts.connected}</dt>
-        <dd>
-          {[
-            device.is_online ? texts.online : texts.offline,
-            last_responded_at === undefined ? texts.neverHeard : texts.heard(formatAge(last_responded_at, nowMs)),
-          ].join(' · ')}
-        </dd>
-        {mqtt.address !== null && (
-          <>
-            <dt>{texts.address}</dt>
-            <dd>{mqtt.address}</dd>
-          </>
-        )}
-        {off !== null && (
-          <>
-            <dt>{texts.clock}</dt>
-            <dd>{texts.clockOff(formatSpan(Math.abs(off) * 1000), off > 0)}</dd>
-          </>
-        )}
-        {mqtt.taken_over > 0 && (
-          <>
-            <dt>{texts.usedTwice}</dt>
-            <dd>{texts.takenOver(mqtt.taken_over)}</dd>
-          </>
-        )}
-        <dt>{texts.records}</dt>
-        <dd>{`${telemetry.gps.count.toLocaleString()} / ${telemetry.battery.count.toLocaleString()}`}</dd>
-        {refused.length > 0 && (
-          <>
-            <dt>{texts.dropped}</dt>
-            <dd>{refused.join(', ')}</dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        of={[
+          [texts.hardwareId, device.hardware_id],
+          [texts.connected, `${device.is_online ? texts.online : texts.offline} · ${heard}`],
+          [texts.address, mqtt.address],
+          [texts.clock, off === null ? null : texts.clockOff(formatSpan(Math.abs(off) * 1000), off > 0)],
+          [texts.usedTwice, mqtt.taken_over > 0 ? texts.takenOver(mqtt.taken_over) : null],
+          [texts.records, `${formatCount(telemetry.gps.count)} / ${formatCount(telemetry.battery.count)}`],
+          [texts.dropped, refused.length > 0 ? refused.join(', ') : null],
+        ]}
+      />
     </section>
   )
 }
@@ -110,7 +84,7 @@ interface PlaceProps {
 
 /** Form for the properties that an admin sets. */
 function Place({ device, types, groups, onChange }: PlaceProps) {
-  const { api, gate } = useDashboard()
+  const { api } = useDashboard()
   const texts = deviceTexts()
   const [draft, setDraft] = useState({
     deviceType: device.device_type,
@@ -119,23 +93,16 @@ function Place({ device, types, groups, onChange }: PlaceProps) {
     groupId: device.group_id === null ? '' : String(device.group_id),
   })
   const [isSaved, setSaved] = useState(false)
-  const { send, fault, isSending } = useSending()
   const save = async () => {
     const path = { id: device.hardware_id }
-    await gate.act(() => api.call('PUT /devices/{id}', { path, body: toFields(draft) }))
+    await api.call('PUT /devices/{id}', { path, body: toFields(draft) })
     setSaved(true)
     await onChange()
   }
   return (
     <section class="panel">
       <h3>{`${texts.name}, ${texts.cart}, ${texts.group}`}</h3>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void send(save)
-        }}
-      >
+      <SendForm action={texts.save} onSend={save}>
         <DeviceFields
           draft={draft}
           types={types}
@@ -145,12 +112,8 @@ function Place({ device, types, groups, onChange }: PlaceProps) {
             setDraft(changed)
           }}
         />
-        <Fault text={fault} />
         {isSaved && <p role="status">{texts.saved}</p>}
-        <button type="submit" class="button main" disabled={isSending}>
-          {texts.save}
-        </button>
-      </form>
+      </SendForm>
     </section>
   )
 }
@@ -158,32 +121,21 @@ function Place({ device, types, groups, onChange }: PlaceProps) {
 function Password({ device: { hardware_id: hardwareId, name, cart } }: { device: Details }) {
   const { api } = useDashboard()
   const texts = deviceTexts()
-  const [isAsked, ask] = useState(false)
   const [made, setMade] = useState<Credential | null>(null)
   const rotate = async () => {
     const path = { id: hardwareId }
     const { mqtt } = await api.call('POST /devices/{id}/rotate-mqtt-password', { path })
     setMade({ hardwareId, name: name ?? null, cart, password: mqtt.password })
-    ask(false)
   }
   return (
     <>
       {made !== null && <Credentials key={made.password} of={[made]} />}
-      <button type="button" class="button" onClick={() => ask(true)}>
-        {texts.rotate}
-      </button>
-      {isAsked && (
-        <Question
-          title={texts.rotateTitle(hardwareId)}
-          action={texts.rotate}
-          isDanger
-          onCancel={() => ask(false)}
-          onAnswer={rotate}
-          refusal={refusalText}
-        >
-          <p>{texts.rotateWhy}</p>
-        </Question>
-      )}
+      <AskButton
+        action={texts.rotate}
+        title={texts.rotateTitle(hardwareId)}
+        means={texts.rotateWhy}
+        onAnswer={rotate}
+      />
     </>
   )
 }
@@ -191,7 +143,6 @@ function Password({ device: { hardware_id: hardwareId, name, cart } }: { device:
 function Removal({ device: { hardware_id: hardwareId } }: { device: Details }) {
   const { api, router } = useDashboard()
   const texts = deviceTexts()
-  const [isAsked, ask] = useState(false)
   const [typed, setTyped] = useState('')
   const remove = async () => {
     await api.call('DELETE /devices/{id}', { path: { id: hardwareId } })
@@ -200,24 +151,14 @@ function Removal({ device: { hardware_id: hardwareId } }: { device: Details }) {
     router.go('more', 'devices')
   }
   return (
-    <>
-      <button type="button" class="button danger" onClick={() => ask(true)}>
-        {texts.remove}
-      </button>
-      {isAsked && (
-        <Question
-          title={texts.removeTitle(hardwareId)}
-          action={texts.remove}
-          isDanger
-          isReady={typed.trim() === hardwareId}
-          onCancel={() => ask(false)}
-          onAnswer={remove}
-          refusal={refusalText}
-        >
-          <p>{texts.removeWhy}</p>
-          <TextField name={texts.removeType(hardwareId)} max={64} value={typed} onInput={setTyped} />
-        </Question>
-      )}
-    </>
+    <AskButton
+      action={texts.remove}
+      title={texts.removeTitle(hardwareId)}
+      means={texts.removeWhy}
+      isReady={typed.trim() === hardwareId}
+      onAnswer={remove}
+    >
+      <TextField name={texts.removeType(hardwareId)} max={64} value={typed} onInput={setTyped} />
+    </AskButton>
   )
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { groupTexts, typeText } from '#dashboard/texts/devices.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { SelectField } from '#dashboard/ui/select-field.tsx'
 import { AdminList } from '../more/admin-list.tsx'
 import { useAdminList } from '../more/use-admin-list.ts'
 import { LayerForm } from './layer-form.tsx'
@@ -25,16 +26,12 @@ export function GroupConfig({ groupId }: { groupId: number }) {
           if (kind === undefined) return null
           return (
             <>
-              <label class="field">
-                {texts.kind}
-                <select value={kind.name} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-                  {kinds.map(({ name }) => (
-                    <option key={name} value={name}>
-                      {typeText(name)}
-                    </option>
-                  ))}
-                </select>
-              </label>
+              <SelectField
+                name={texts.kind}
+                value={kind.name}
+                options={new Map(kinds.map(({ name }) => [name, typeText(name)]))}
+                onChoose={choose}
+              />
               <LayerForm
                 key={`${kind.name} ${JSON.stringify(layers[kind.name])}`}
                 place={{ kind: 'group', groupId, deviceType: kind.name }}

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Credential } from '#dashboard/live/credentials.ts'
 import { toCsv } from '#dashboard/live/csv.ts'
 import { columnText, deviceTexts, typeText } from '#dashboard/texts/devices.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
@@ -89,9 +90,7 @@ export function ImportDevices() {
         <h2>{texts.importTitle}</h2>
         <p>{texts.importWhat}</p>
         {kinds.length > 0 && <p>{texts.kinds(kinds.map(typeText).join(', '))}</p>}
-        <button type="button" class="button" onClick={saveSample}>
-          {texts.sample}
-        </button>
+        <Button text={texts.sample} onClick={saveSample} />
         <label class="field">
           {texts.choose}
           <input
@@ -112,9 +111,7 @@ export function ImportDevices() {
             <p role="status">
               {changes === 0 ? texts.nothing : texts.would(plan.created, plan.updated, plan.unchanged)}
             </p>
-            <button type="button" class="button main" disabled={changes === 0} onClick={() => ask(true)}>
-              {texts.doIt}
-            </button>
+            <Button text={texts.doIt} is="main" disabled={changes === 0} onClick={() => ask(true)} />
           </>
         )}
         {done !== null && <p role="status">{texts.did(done.created, done.updated, done.unchanged)}</p>}

@@ -1,6 +1,7 @@
 import { useId, useState } from 'preact/hooks'
 import { choicesOf, fromField, type Layer, toField } from '#dashboard/live/layers.ts'
 import { deviceTexts } from '#dashboard/texts/devices.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
@@ -74,14 +75,8 @@ export function LayerForm({ place, layer, schema, onCancel, onSaved }: LayerForm
       <TextField name={texts.others} hint={texts.othersHint} max={8192} isLong value={others} onInput={setOthers} />
       <Fault text={fault} />
       <div class="row">
-        <button type="submit" class="button main" disabled={isSending}>
-          {texts.save}
-        </button>
-        {onCancel !== undefined && (
-          <button type="button" class="button" onClick={onCancel}>
-            {texts.cancel}
-          </button>
-        )}
+        <Button text={texts.save} type="submit" is="main" disabled={isSending} />
+        {onCancel !== undefined && <Button text={texts.cancel} onClick={onCancel} />}
       </div>
     </form>
   )

@@ -3,7 +3,7 @@ import type { Credential } from '#dashboard/live/credentials.ts'
 import { columnText, deviceTexts } from '#dashboard/texts/devices.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
-import { useSending } from '#dashboard/ui/sending.ts'
+import { SendForm } from '#dashboard/ui/send-form.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import { ApiError } from '#shared/client.ts'
 import { AdminList } from '../more/admin-list.tsx'
@@ -24,22 +24,21 @@ interface KnownProps {
 }
 
 function NewDeviceForm({ types, groups }: KnownProps) {
-  const { api, gate } = useDashboard()
+  const { api } = useDashboard()
   const texts = deviceTexts()
   const [hardwareId, setHardwareId] = useState('')
   const preset = types.find(({ name }) => name === 'teebox') ?? types[0]
   const [draft, setDraft] = useState({ deviceType: preset?.name ?? '', name: '', cart: '', groupId: '' })
   const [made, setMade] = useState<readonly Credential[]>([])
-  const { send, fault, setFault, isSending } = useSending()
+  const [wrong, setWrong] = useState<string | null>(null)
   const add = async () => {
     const body = { hardware_id: hardwareId.trim(), ...toFields(draft) }
-    const added = await gate
-      .act(() => api.call('POST /devices', { body }))
-      .catch((error: unknown) => {
-        const [field] = error instanceof ApiError ? error.errors : []
-        if (field === undefined) throw error
-        setFault(texts.codes.invalid?.(columnText(field.name)) ?? null)
-      })
+    setWrong(null)
+    const added = await api.call('POST /devices', { body }).catch((error: unknown) => {
+      const [field] = error instanceof ApiError ? error.errors : []
+      if (field === undefined) throw error
+      setWrong(texts.codes.invalid?.(columnText(field.name)) ?? null)
+    })
     if (added === undefined) return
     const { device, mqtt } = added
     const { hardware_id, name = null, cart } = device
@@ -53,13 +52,7 @@ function NewDeviceForm({ types, groups }: KnownProps) {
       {made.length > 0 && <Credentials of={made} />}
       <section class="panel">
         <h2>{texts.add}</h2>
-        <form
-          class="stack"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void send(add)
-          }}
-        >
+        <SendForm action={texts.add} isReady={hardwareId.trim() !== ''} onSend={add}>
           <TextField
             name={texts.hardwareId}
             hint={texts.hardwareIdHint}
@@ -68,11 +61,8 @@ function NewDeviceForm({ types, groups }: KnownProps) {
             onInput={setHardwareId}
           />
           <DeviceFields draft={draft} types={types} groups={groups} onChange={setDraft} />
-          <Fault text={fault} />
-          <button type="submit" class="button main" disabled={isSending || hardwareId.trim() === ''}>
-            {texts.add}
-          </button>
-        </form>
+          <Fault text={wrong} />
+        </SendForm>
       </section>
     </>
   )

@@ -1,8 +1,9 @@
 import type { Dashboard } from '#dashboard/live/dashboard.ts'
 import { alertTexts } from '#dashboard/texts/alerts.ts'
-import { cartTexts } from '#dashboard/texts/cart.ts'
+import { deviceTexts } from '#dashboard/texts/devices.ts'
 import { type AuditNames, auditAct, auditSentence } from '#dashboard/texts/gateway/audit-words.ts'
 import { gatewayTexts } from '#dashboard/texts/gateway/gateway.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { saveCsv } from '#dashboard/ui/save-file.ts'
@@ -68,9 +69,7 @@ export function AuditLogPage() {
                 options={new Map([['', texts.everything], ...actions.toSorted(([, a], [, b]) => a.localeCompare(b))])}
                 onChoose={(chosen) => router.choose({ action: chosen, from: '' })}
               />
-              <button type="button" class="button" disabled={isSending} onClick={() => void send(save)}>
-                {texts.saveCsv}
-              </button>
+              <Button text={texts.saveCsv} disabled={isSending} onClick={() => void send(save)} />
             </div>
             <Fault text={fault} />
             <section class="panel">
@@ -98,8 +97,8 @@ export function AuditLogPage() {
 /** Returns the cart or the name of a device, or what an alert is about; the id of any other object. */
 function nameInFleet({ devices, alerts }: Dashboard['fleet'], id: string): string {
   const [device, alert] = [devices.get(id), alerts.get(id)]
-  if (alert !== undefined) return `“${alertTexts().kinds[alert.kind]}”, ${cartTexts().cart(alert.cart ?? '')}`
-  return device?.cart == null ? (device?.name ?? id) : cartTexts().cart(device.cart)
+  if (alert !== undefined) return `“${alertTexts().kinds[alert.kind]}”, ${deviceTexts().cartOf(alert.cart ?? '')}`
+  return device?.cart == null ? (device?.name ?? id) : deviceTexts().cartOf(device.cart)
 }
 
 function Entry({ entry, names }: { entry: AuditEntryJson; names: AuditNames }) {

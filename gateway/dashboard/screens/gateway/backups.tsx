@@ -1,6 +1,8 @@
 import { formatBytes, formatCount } from '#dashboard/texts/format.ts'
 import { backupTexts } from '#dashboard/texts/gateway/backups.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Facts } from '#dashboard/ui/facts.tsx'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
@@ -54,6 +56,7 @@ function State({ backups, onBegun }: { backups: Backups; onBegun: () => Promise<
   const { send, fault, isSending } = useSending()
   const { target, state, last_good_at, next_at, keep, overdue, last_error } = backups
   const [isRunning, isHeld] = [state === 'running', state === 'other_machine']
+  const isDue = next_at === null || Date.parse(next_at) <= clock.nowMs()
   const begin = () =>
     send(async () => {
       await gate.act(() => api.call('POST /backups'))
@@ -61,20 +64,14 @@ function State({ backups, onBegun }: { backups: Backups; onBegun: () => Promise<
     })
   return (
     <section class="panel">
-      <dl class="facts">
-        <dt>{texts.target}</dt>
-        <dd dir="auto">{target}</dd>
-        <dt>{texts.lastGood}</dt>
-        <dd>{last_good_at === null ? texts.never : moment(last_good_at)}</dd>
-        {!isHeld && (
-          <>
-            <dt>{texts.next}</dt>
-            <dd>{next_at === null || Date.parse(next_at) <= clock.nowMs() ? texts.nextNow : moment(next_at)}</dd>
-          </>
-        )}
-        <dt>{texts.kept}</dt>
-        <dd>{keep === null ? '' : formatCount(keep)}</dd>
-      </dl>
+      <Facts
+        of={[
+          [texts.target, target],
+          [texts.lastGood, last_good_at === null ? texts.never : moment(last_good_at)],
+          [texts.next, isHeld ? null : isDue ? texts.nextNow : moment(next_at)],
+          [texts.kept, keep === null ? '' : formatCount(keep)],
+        ]}
+      />
       {isHeld && <p class="error">{texts.otherMachine}</p>}
       {overdue && <p class="error">{texts.overdue}</p>}
       {last_error !== null && (
@@ -87,9 +84,7 @@ function State({ backups, onBegun }: { backups: Backups; onBegun: () => Promise<
       )}
       <p role="status">{isRunning && texts.running}</p>
       <Fault text={fault} />
-      <button type="button" class="button" disabled={isSending || isRunning || isHeld} onClick={() => void begin()}>
-        {texts.now}
-      </button>
+      <Button text={texts.now} disabled={isSending || isRunning || isHeld} onClick={() => void begin()} />
     </section>
   )
 }

@@ -3,6 +3,7 @@ import { toHash } from '#dashboard/live/route.ts'
 import { formatDay } from '#dashboard/texts/format.ts'
 import { encryptionTexts } from '#dashboard/texts/gateway/encryption.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Facts } from '#dashboard/ui/facts.tsx'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import { AdminList } from '../more/admin-list.tsx'
 import { QrCode } from '../more/qr-code.tsx'
@@ -57,16 +58,12 @@ function Certificate({
   return (
     <section class="panel">
       <h2>{texts.on}</h2>
-      <dl class="facts">
-        <dt>{texts.until}</dt>
-        <dd>{day(certificate.expires_at)}</dd>
-        {authority !== null && (
-          <>
-            <dt>{texts.authorityUntil}</dt>
-            <dd>{day(authority.expires_at)}</dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        of={[
+          [texts.until, day(certificate.expires_at)],
+          [texts.authorityUntil, authority === null ? null : day(authority.expires_at)],
+        ]}
+      />
       {certificate.detail !== undefined && (
         <p lang="en" dir="auto">
           {certificate.detail}
@@ -117,14 +114,12 @@ function PlainUses({ uses }: { uses: Tls['plain_http']['used_by'] }) {
       {uses.length === 0 ? (
         <p>{texts.none}</p>
       ) : (
-        <dl class="facts">
-          {uses.flatMap(({ kind, id, name, address, last_at }) => [
-            <dt key={`${kind} ${id} name`} dir="auto">
-              {`${texts.kinds[kind]} ${name ?? id}`}
-            </dt>,
-            <dd key={`${kind} ${id}`}>{`${moment(last_at)}, ${address}`}</dd>,
+        <Facts
+          of={uses.map(({ kind, id, name, address, last_at }) => [
+            `${texts.kinds[kind]} ${name ?? id}`,
+            `${moment(last_at)}, ${address}`,
           ])}
-        </dl>
+        />
       )}
       <a class="button" href={toHash('more', 'mqtt')}>
         {texts.mqtt}

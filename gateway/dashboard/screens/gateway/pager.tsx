@@ -1,3 +1,5 @@
+import { Button } from '#dashboard/ui/button.tsx'
+
 interface PagerProps {
   /** Index of the first item of the page. */
   offset: number
@@ -12,17 +14,8 @@ export function Pager({ offset, limit, isLast, names, onOffset }: PagerProps) {
   if (offset === 0 && isLast) return null
   return (
     <div class="row">
-      <button
-        type="button"
-        class="button"
-        disabled={offset === 0}
-        onClick={() => onOffset(Math.max(0, offset - limit))}
-      >
-        {names.previous}
-      </button>
-      <button type="button" class="button" disabled={isLast} onClick={() => onOffset(offset + limit)}>
-        {names.next}
-      </button>
+      <Button text={names.previous} disabled={offset === 0} onClick={() => onOffset(Math.max(0, offset - limit))} />
+      <Button text={names.next} disabled={isLast} onClick={() => onOffset(offset + limit)} />
     </div>
   )
 }

@@ -5,9 +5,10 @@ import { monthAfter } from '#dashboard/live/reports/months.ts'
 import { formatBytes, formatCount, formatDay, formatMonth } from '#dashboard/texts/format.ts'
 import { gatewayTexts } from '#dashboard/texts/gateway/gateway.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
+import { AskButton } from '#dashboard/ui/ask-button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { Question } from '#dashboard/ui/question.tsx'
-import { refusalText } from '#dashboard/ui/refusal.ts'
+import { Facts } from '#dashboard/ui/facts.tsx'
+import { TextField } from '#dashboard/ui/text-field.tsx'
 import { AdminList } from '../more/admin-list.tsx'
 import { useAdminList } from '../more/use-admin-list.ts'
 
@@ -50,24 +51,18 @@ export function StoragePage() {
                 optimum={0}
                 value={storage.usedBytes}
               />
-              <dl class="facts">
-                <dt>{texts.used}</dt>
-                <dd>{texts.usedOf(formatBytes(storage.usedBytes), formatBytes(storage.budgetBytes))}</dd>
-                <dt>{texts.free}</dt>
-                <dd>{formatBytes(Math.max(0, storage.budgetBytes - storage.usedBytes))}</dd>
-                <dt>{texts.positions}</dt>
-                <dd>{formatCount(telemetry.gps)}</dd>
-                <dt>{texts.voltages}</dt>
-                <dd>{formatCount(telemetry.battery)}</dd>
-                <dt>{texts.commands}</dt>
-                <dd>{formatCount(commands)}</dd>
-                <dt>{texts.devices}</dt>
-                <dd>{formatCount(devices)}</dd>
-                <dt>{texts.keptFor}</dt>
-                <dd>{texts.days(storage.telemetryDays)}</dd>
-                <dt>{texts.eventsKeptFor}</dt>
-                <dd>{texts.days(storage.eventDays)}</dd>
-              </dl>
+              <Facts
+                of={[
+                  [texts.used, texts.usedOf(formatBytes(storage.usedBytes), formatBytes(storage.budgetBytes))],
+                  [texts.free, formatBytes(Math.max(0, storage.budgetBytes - storage.usedBytes))],
+                  [texts.positions, formatCount(telemetry.gps)],
+                  [texts.voltages, formatCount(telemetry.battery)],
+                  [texts.commands, formatCount(commands)],
+                  [texts.devices, formatCount(devices)],
+                  [texts.keptFor, texts.days(storage.telemetryDays)],
+                  [texts.eventsKeptFor, texts.days(storage.eventDays)],
+                ]}
+              />
               {health.disk !== undefined && (
                 <p class="error">
                   {`${moreTexts().disk}: ${moreTexts().diskStates[health.disk.state]}. ${
@@ -155,13 +150,11 @@ function Purge({ onPurged }: { onPurged: () => Promise<void> }) {
   const { api } = useDashboard()
   const texts = gatewayTexts()
   const [typed, setTyped] = useState(PURGE_DAYS)
-  const [isAsked, ask] = useState(false)
   const [message, setMessage] = useState<string | null>(null)
   const days = Number(typed)
   const isReady = Number.isInteger(days) && days >= 1 && days <= DAYS_MAX
   const purge = async () => {
     const { purged } = await api.call('POST /telemetry/purge', { body: { older_than_days: days } })
-    ask(false)
     setMessage(texts.purged(formatCount(purged.gps), formatCount(purged.battery)))
     await onPurged()
   }
@@ -169,33 +162,15 @@ function Purge({ onPurged }: { onPurged: () => Promise<void> }) {
     <section class="panel">
       <h2>{texts.purge}</h2>
       <p>{texts.purgeWhy}</p>
-      <label class="field">
-        {texts.purgeDays}
-        <input
-          type="text"
-          inputmode="numeric"
-          autocomplete="off"
-          maxLength={4}
-          value={typed}
-          onInput={({ currentTarget: { value } }) => setTyped(value)}
-        />
-      </label>
+      <TextField name={texts.purgeDays} max={4} value={typed} onInput={setTyped} />
       <p role="status">{message}</p>
-      <button type="button" class="button danger" disabled={!isReady} onClick={() => ask(true)}>
-        {texts.purge} …
-      </button>
-      {isAsked && (
-        <Question
-          title={texts.askPurge(days)}
-          action={texts.purge}
-          isDanger
-          refusal={refusalText}
-          onCancel={() => ask(false)}
-          onAnswer={purge}
-        >
-          <p>{texts.purgeMeans}</p>
-        </Question>
-      )}
+      <AskButton
+        action={texts.purge}
+        title={texts.askPurge(isReady ? days : 0)}
+        means={texts.purgeMeans}
+        isReady={isReady}
+        onAnswer={purge}
+      />
     </section>
   )
 }

@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks'
 import { formatAge, formatCount, formatSpan } from '#dashboard/texts/format.ts'
 import { gatewayTexts } from '#dashboard/texts/gateway/gateway.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Facts } from '#dashboard/ui/facts.tsx'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import type { SyncStatusJson } from '#shared/wire/sync-status.ts'
@@ -30,7 +32,7 @@ export function SyncPage() {
               <p lang="en" dir="auto">
                 {explanation}
               </p>
-              <Facts details={details} />
+              <SyncFacts details={details} />
               <Compare />
             </section>
           )
@@ -45,7 +47,7 @@ function judged(state: SyncStatusJson['state']): 'good' | 'busy' | 'bad' {
   return state === 'connecting' || state === 'comparing' || state === 'draining' ? 'busy' : 'bad'
 }
 
-function Facts({ details }: { details: Details }) {
+function SyncFacts({ details }: { details: Details }) {
   const { clock, second } = useDashboard()
   const texts = gatewayTexts()
   const moment = useMoments()
@@ -55,45 +57,30 @@ function Facts({ details }: { details: Details }) {
     (count, { waiting_rows }) => (count === null || waiting_rows === null ? null : count + waiting_rows),
     0,
   )
+  const left = time_to_go_s === null || waiting === 0 ? '' : `, ${texts.timeToGo(formatSpan(time_to_go_s * 1_000))}`
+  const behind = streams.filter(({ waiting_rows, trouble }) => waiting_rows !== 0 || trouble !== null)
   return (
-    <dl class="facts">
-      <dt>{texts.headOffice}</dt>
-      <dd dir="auto">{upstream}</dd>
-      <dt>{texts.syncSite}</dt>
-      <dd dir="auto">{site}</dd>
-      <dt>{texts.lastContact}</dt>
-      <dd>{last_contact_at === null ? texts.never : formatAge(last_contact_at, nowMs)}</dd>
-      <dt>{texts.waitingRows}</dt>
-      <dd>
-        {waiting === null ? texts.notCounted : texts.rows(formatCount(waiting))}
-        {time_to_go_s !== null && waiting !== 0 && `, ${texts.timeToGo(formatSpan(time_to_go_s * 1_000))}`}
-      </dd>
-      {streams.flatMap(({ stream, waiting_rows, oldest_at, trouble }) =>
-        waiting_rows === 0 && trouble === null
-          ? []
-          : [
-              <dt key={`${stream} name`}>
-                {stream === 'telemetry' || stream === 'history'
-                  ? texts.streams[stream]
-                  : `${texts.streams.other} (${stream})`}
-              </dt>,
-              <dd key={stream} dir="auto">
-                {[
-                  waiting_rows === null ? texts.notCounted : texts.rows(formatCount(waiting_rows)),
-                  ...(oldest_at === null ? [] : [texts.oldest(moment(oldest_at))]),
-                  ...(trouble === null ? [] : [trouble]),
-                ].join(', ')}
-              </dd>,
-            ],
-      )}
-      {last_error !== null && (
-        <>
-          <dt>{texts.lastError}</dt>
-          <dd dir="auto">{`${moment(last_error.at)}: ${last_error.detail}`}</dd>
-        </>
-      )}
-    </dl>
+    <Facts
+      of={[
+        [texts.headOffice, upstream],
+        [texts.syncSite, site],
+        [texts.lastContact, last_contact_at === null ? texts.never : formatAge(last_contact_at, nowMs)],
+        [texts.waitingRows, `${rowsText(waiting)}${left}`],
+        ...behind.map(({ stream, waiting_rows, oldest_at, trouble }) => {
+          const isTelemetry = stream === 'telemetry' || stream === 'history'
+          const oldest = oldest_at === null ? null : texts.oldest(moment(oldest_at))
+          const facts = [rowsText(waiting_rows), oldest, trouble].filter((fact) => fact !== null)
+          return [isTelemetry ? texts.streams[stream] : `${texts.streams.other} (${stream})`, facts.join(', ')] as const
+        }),
+        [texts.lastError, last_error === null ? null : `${moment(last_error.at)}: ${last_error.detail}`],
+      ]}
+    />
   )
+}
+
+function rowsText(count: number | null): string {
+  const texts = gatewayTexts()
+  return count === null ? texts.notCounted : texts.rows(formatCount(count))
 }
 
 function Compare() {
@@ -110,9 +97,7 @@ function Compare() {
     <>
       <p role="status">{isAsked && texts.comparing}</p>
       <Fault text={fault} />
-      <button type="button" class="button" disabled={isSending} onClick={() => void compare()}>
-        {texts.compare}
-      </button>
+      <Button text={texts.compare} disabled={isSending} onClick={() => void compare()} />
     </>
   )
 }

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { toHash } from '#dashboard/live/route.ts'
 import { formatTime } from '#dashboard/texts/format.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
@@ -77,14 +78,8 @@ function MachineBanner({ health, again }: AskedHealth) {
       <strong>{texts.otherMachine}</strong>
       <span class={isCopy ? '' : 'why'}>{isCopy ? texts.newSite : texts.otherMachineWhy}</span>
       <span class="row">
-        <button type="button" class="button" disabled={isSending} onClick={() => void send(confirm)}>
-          {texts.sameCourse}
-        </button>
-        {!isCopy && (
-          <button type="button" class="button" onClick={() => setIsCopy(true)}>
-            {texts.otherCourse}
-          </button>
-        )}
+        <Button text={texts.sameCourse} disabled={isSending} onClick={() => void send(confirm)} />
+        {!isCopy && <Button text={texts.otherCourse} onClick={() => setIsCopy(true)} />}
       </span>
       <Fault text={fault} />
     </div>
@@ -111,12 +106,8 @@ function ClockBanner({ health, again }: AskedHealth) {
       <span class={isDenied ? '' : 'why'}>{isDenied ? texts.setClock : texts.clockWhy}</span>
       {!isDenied && (
         <span class="row">
-          <button type="button" class="button" disabled={isSending} onClick={() => void send(confirm)}>
-            {texts.yes}
-          </button>
-          <button type="button" class="button" onClick={() => deny(true)}>
-            {texts.no}
-          </button>
+          <Button text={texts.yes} disabled={isSending} onClick={() => void send(confirm)} />
+          <Button text={texts.no} onClick={() => deny(true)} />
         </span>
       )}
       <Fault text={fault} />

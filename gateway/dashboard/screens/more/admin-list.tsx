@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { moreTexts } from '#dashboard/texts/more.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import type { useAdminList } from './use-admin-list.ts'
 
@@ -18,9 +19,7 @@ export function AdminList<List>({ of, children }: AdminListProps<List>) {
         <div class="stack">
           {isTurnedDown && <p>{texts.forAdmins}</p>}
           <Fault text={fault} />
-          <button type="button" class="button" onClick={() => void again()}>
-            {texts.tryAgain}
-          </button>
+          <Button text={texts.tryAgain} onClick={() => void again()} />
         </div>
       )}
       {list === null && !isRefused && <p>{texts.loading} …</p>}

@@ -1,6 +1,7 @@
 import './key-shown.css'
 import { useState } from 'preact/hooks'
 import { signInTexts } from '#dashboard/texts/sign-in.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { copyText } from '#dashboard/ui/copy-text.ts'
 import { saveFile } from '#dashboard/ui/save-file.ts'
 import { QrCode } from './qr-code.tsx'
@@ -15,16 +16,11 @@ export function KeyShown({ apiKey, of }: { apiKey: string; of: string }) {
         <output class="box address key-shown">{apiKey}</output>
       </p>
       <div class="row">
-        <button type="button" class="button" onClick={() => void copyText(apiKey).then(setCopied)}>
-          {texts.copy}
-        </button>
-        <button
-          type="button"
-          class="button"
+        <Button text={texts.copy} onClick={() => void copyText(apiKey).then(setCopied)} />
+        <Button
+          text={texts.saveFile}
           onClick={() => saveFile('cartbarn-key.txt', `${of}\n${location.origin}/app/\n${apiKey}\n`)}
-        >
-          {texts.saveFile}
-        </button>
+        />
       </div>
       <p role="status" class="small">
         {isCopied === null ? '' : isCopied ? texts.copied : texts.notCopied}

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { peopleTexts } from '#dashboard/texts/people.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import { AskButton } from '#dashboard/ui/ask-button.tsx'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Dialog } from '#dashboard/ui/dialog.tsx'
 import { SendForm } from '#dashboard/ui/send-form.tsx'
@@ -38,11 +39,7 @@ export function PersonPanel({ user, onDone }: { user: UserJson; onDone: () => Pr
         <UserFields draft={draft} onDraft={setDraft} />
       </SendForm>
       <div class="row">
-        {user.role !== 'metrics' && (
-          <button type="button" class="button" onClick={() => askPin(true)}>
-            {setPin}
-          </button>
-        )}
+        {user.role !== 'metrics' && <Button text={setPin} onClick={() => askPin(true)} />}
         <AskButton
           action={texts.newKey}
           title={texts.askNewKey(user.name)}
@@ -122,9 +119,7 @@ function IssuedKey({ name, apiKey, onDone }: IssuedKeyProps) {
     <Dialog title={texts.keyOf(name)} onCancel={() => undefined}>
       <p>{texts.keyOnce}</p>
       <KeyShown apiKey={apiKey} of={name} />
-      <button type="button" class="button main" onClick={onDone}>
-        {texts.written}
-      </button>
+      <Button text={texts.written} is="main" onClick={onDone} />
     </Dialog>
   )
 }

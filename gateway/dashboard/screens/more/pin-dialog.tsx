@@ -1,5 +1,6 @@
 import { peopleTexts } from '#dashboard/texts/people.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Dialog } from '#dashboard/ui/dialog.tsx'
 import { Fault } from '#dashboard/ui/fault.tsx'
@@ -29,14 +30,8 @@ export function PinDialog({ userId, hasPin, title, onClose }: PinDialogProps) {
       <PinPad isSending={isSending} onPin={(pin) => void set(pin)} />
       <Fault text={fault} />
       <div class="dialog-buttons">
-        <button type="button" class="button" onClick={() => onClose(false)}>
-          {texts.cancel}
-        </button>
-        {hasPin && (
-          <button type="button" class="button" disabled={isSending} onClick={() => void set(null)}>
-            {peopleTexts().removePin}
-          </button>
-        )}
+        <Button text={texts.cancel} onClick={() => onClose(false)} />
+        {hasPin && <Button text={peopleTexts().removePin} disabled={isSending} onClick={() => void set(null)} />}
       </div>
     </Dialog>
   )

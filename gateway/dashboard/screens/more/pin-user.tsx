@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Facts } from '#dashboard/ui/facts.tsx'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import { PinDialog } from './pin-dialog.tsx'
@@ -20,31 +22,23 @@ export function PinUserPanel() {
   const stop = async () => dashboard.acts(await dashboard.api.call('DELETE /sessions/current/person'))
   return (
     <section class="panel">
-      <dl class="facts">
-        <dt>{texts.signedInAs}</dt>
-        <dd dir="auto">{`${me.user.name} (${texts.roles[me.user.role]})`}</dd>
-        <dt>{texts.tablet}</dt>
-        <dd dir="auto">{me.session?.name}</dd>
-        <dt>{texts.acts}</dt>
-        <dd dir="auto">{person === null ? texts.none : `${person.name} (${texts.roles[me.role]})`}</dd>
-      </dl>
+      <Facts
+        of={[
+          [texts.signedInAs, `${me.user.name} (${texts.roles[me.user.role]})`],
+          [texts.tablet, me.session?.name ?? null],
+          [texts.acts, person === null ? texts.none : `${person.name} (${texts.roles[me.role]})`],
+        ]}
+      />
       <div class="row">
         {person === null ? (
-          <button
-            type="button"
-            class="button"
+          <Button
+            text={texts.actAs}
             onClick={() => void send(() => dashboard.gate.ask({ reason: 'rights', role: 'user' }))}
-          >
-            {texts.actAs}
-          </button>
+          />
         ) : (
-          <button type="button" class="button" disabled={isSending} onClick={() => void send(stop)}>
-            {texts.stopActing}
-          </button>
+          <Button text={texts.stopActing} disabled={isSending} onClick={() => void send(stop)} />
         )}
-        <button type="button" class="button" onClick={() => askPin(true)}>
-          {texts.ownPin}
-        </button>
+        <Button text={texts.ownPin} onClick={() => askPin(true)} />
       </div>
       <p role="status">{isPinSet && texts.pinSet}</p>
       <Fault text={fault} />

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Dialog } from '#dashboard/ui/dialog.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
@@ -27,9 +28,7 @@ export function NewWebhook({ onDone }: { onDone: () => void }) {
       <Dialog key="secret" title={texts.secret} onCancel={() => undefined}>
         <p>{texts.secretOnce}</p>
         <code class="box address">{secret}</code>
-        <button type="button" class="button main wide" onClick={onDone}>
-          {texts.haveIt}
-        </button>
+        <Button text={texts.haveIt} is="main wide" onClick={onDone} />
       </Dialog>
     )
   return (

@@ -3,6 +3,7 @@ import { PinCancelled } from '#dashboard/live/pin-prompt.ts'
 import { formatAge } from '#dashboard/texts/format.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
 import { AskButton } from '#dashboard/ui/ask-button.tsx'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { ApiError } from '#shared/client.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
@@ -59,13 +60,9 @@ export function TargetPanel({ target, onTest, onChange, onRemove }: TargetPanelP
       )}
       <p role="status">{message}</p>
       <div class="row">
-        <button type="button" class="button" onClick={() => void test()}>
-          {texts.test}
-        </button>
+        <Button text={texts.test} onClick={() => void test()} />
         {onChange !== undefined && (
-          <button type="button" class="button" aria-label={`${texts.change}: ${name}`} onClick={onChange}>
-            {texts.change}
-          </button>
+          <Button text={texts.change} aria-label={`${texts.change}: ${name}`} onClick={onChange} />
         )}
         <AskButton
           action={texts.remove}

@@ -10,6 +10,7 @@ import { SpanStepper } from './span-stepper.tsx'
 import type { useMonth } from './use-month.ts'
 import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef } from 'preact/hooks'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDarkness } from './use-dark-mode.ts'
 
 interface MonthReportProps<Row extends { cart: string }> {
@@ -52,17 +53,12 @@ export function MonthReport<Row extends { cart: string }>(props: MonthReportProp
     <>
       <div class="bar">
         <SpanStepper name={of.name} onEarlier={of.onEarlier} onLater={of.onLater} />
-        <button
-          type="button"
-          class="button"
+        <Button
+          text={texts.csv}
           disabled={file.records.length === 0}
           onClick={() => saveCsv(file.name, recordsToCsv(file.records, site.value.language))}
-        >
-          {texts.csv}
-        </button>
-        <button type="button" class="button" disabled={rows.length === 0} onClick={() => print()}>
-          {texts.print}
-        </button>
+        />
+        <Button text={texts.print} disabled={rows.length === 0} onClick={() => print()} />
       </div>
       <ReportPlaceholder {...waiting} message={waiting.isHere && rows.length === 0 ? texts.nothing : sum} />
       {chart !== null && <DaysChart {...chart} />}

@@ -1,4 +1,5 @@
 import { reportTexts } from '#dashboard/texts/reports.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { Fault } from '#dashboard/ui/fault.tsx'
 
 interface WaitingProps {
@@ -19,9 +20,7 @@ export function ReportPlaceholder({ fault, again, message, isHere }: WaitingProp
       {fault !== null && (
         <>
           <Fault text={fault} />
-          <button type="button" class="button" onClick={again}>
-            {texts.again}
-          </button>
+          <Button text={texts.again} onClick={again} />
         </>
       )}
     </div>

@@ -3,11 +3,10 @@ import { findTimeZone, timeZones } from '#dashboard/live/set-up/set-up.ts'
 import { QUICK_MESSAGES } from '#dashboard/texts/cart-actions.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
-import { LANGUAGES } from '#dashboard/texts/texts.ts'
+import { SelectField } from '#dashboard/ui/select-field.tsx'
 import type { SiteEditor } from './site-editor.ts'
 import { SiteField } from './site-field.tsx'
 
-const UNITS = ['metric', 'imperial'] as const
 const NAME_MAX = 200
 
 export function CourseFields({ editor }: { editor: SiteEditor }) {
@@ -52,40 +51,22 @@ export function CourseFields({ editor }: { editor: SiteEditor }) {
           </>
         )}
       </SiteField>
-      <SiteField name={texts.units} why={texts.unitsWhy} fault={faults.get('units')}>
-        {(input) => (
-          <select
-            {...input}
-            disabled={isReadOnly}
-            value={shown.units}
-            onChange={({ currentTarget: { value } }) => edit({ units: UNITS.find((one) => one === value) ?? 'metric' })}
-          >
-            {UNITS.map((one) => (
-              <option key={one} value={one}>
-                {unitNames[one]}
-              </option>
-            ))}
-          </select>
-        )}
-      </SiteField>
-      <SiteField name={texts.language} why={texts.languageWhy} fault={faults.get('language')}>
-        {(input) => (
-          <select
-            {...input}
-            disabled={isReadOnly}
-            value={shown.language}
-            onChange={({ currentTarget: { value } }) =>
-              edit({ language: LANGUAGES.find((one) => one === value) ?? 'en' })
-            }
-          >
-            {LANGUAGES.map((one) => (
-              <option key={one} value={one}>
-                {languages[one]}
-              </option>
-            ))}
-          </select>
-        )}
-      </SiteField>
+      <SelectField
+        name={texts.units}
+        why={texts.unitsWhy}
+        isDisabled={isReadOnly}
+        value={shown.units}
+        options={unitNames}
+        onChoose={(units) => edit({ units })}
+      />
+      <SelectField
+        name={texts.language}
+        why={texts.languageWhy}
+        isDisabled={isReadOnly}
+        value={shown.language}
+        options={languages}
+        onChoose={(language) => edit({ language })}
+      />
       <SiteField name={texts.quickMessages} why={texts.quickMessagesWhy} fault={faults.get('quick_messages')}>
         {(input) => (
           <textarea

@@ -1,5 +1,6 @@
 import { copyMonday, type HoursJson } from '#dashboard/live/site-form.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { TickField } from '#dashboard/ui/tick-field.tsx'
 import { WEEKDAYS, type Weekday } from '#shared/site/settings.ts'
 import type { SiteEditor } from './site-editor.ts'
@@ -51,9 +52,7 @@ export function HoursFields({ editor }: { editor: SiteEditor }) {
         </p>
       )}
       {hours !== null && !isReadOnly && (
-        <button type="button" class="button" onClick={() => edit({ opening_hours: copyMonday(hours) })}>
-          {texts.likeMonday}
-        </button>
+        <Button text={texts.likeMonday} onClick={() => edit({ opening_hours: copyMonday(hours) })} />
       )}
       <TickField
         name={texts.lockAtClosing}

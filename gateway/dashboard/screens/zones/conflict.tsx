@@ -1,6 +1,7 @@
 import { differencesOf } from '#dashboard/map/zone-draft.ts'
 import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 
 /** Conflict of two users who edit one set: the changes of both, and a choice between them. */
 export function Conflict({ editor }: { editor: ZoneEditor }) {
@@ -24,12 +25,8 @@ export function Conflict({ editor }: { editor: ZoneEditor }) {
       </ul>
       <p class="small">{texts.keepMeans}</p>
       <div class="row">
-        <button type="button" class="button" onClick={() => editor.discard()}>
-          {texts.takeTheirs}
-        </button>
-        <button type="button" class="button main" onClick={() => editor.keepMine()}>
-          {texts.keepMine}
-        </button>
+        <Button text={texts.takeTheirs} onClick={() => editor.discard()} />
+        <Button text={texts.keepMine} is="main" onClick={() => editor.keepMine()} />
       </div>
     </section>
   )

@@ -1,6 +1,7 @@
 import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
 import { CORNERS_MAX, type Place } from '#dashboard/map/zone-shape.ts'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 
 /** Panel shown while the user taps the corners of a new area. */
 export function DrawingPanel({ editor, corners }: { editor: ZoneEditor; corners: readonly Place[] }) {
@@ -19,25 +20,21 @@ export function DrawingPanel({ editor, corners }: { editor: ZoneEditor; corners:
       >
         {texts.close}
       </button>
-      <button
-        type="button"
-        class="button wide"
+      <Button
+        text={texts.lastCorner}
+        is="wide"
         disabled={corners.length === 0}
         onClick={() => {
           editor.drawing.value = corners.slice(0, -1)
         }}
-      >
-        {texts.lastCorner}
-      </button>
-      <button
-        type="button"
-        class="button wide"
+      />
+      <Button
+        text={texts.cancel}
+        is="wide"
         onClick={() => {
           editor.drawing.value = null
         }}
-      >
-        {texts.cancel}
-      </button>
+      />
     </>
   )
 }

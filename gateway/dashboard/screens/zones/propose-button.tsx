@@ -1,6 +1,7 @@
 import { shownZones, withProposed } from '#dashboard/map/zone-draft.ts'
 import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { refusalText } from '#dashboard/ui/refusal.ts'
 import { ApiError } from '#shared/client.ts'
@@ -25,9 +26,5 @@ export function ProposeButton({ editor, onMessage }: ProposeButtonProps) {
       onMessage(error instanceof ApiError && error.code === 'no_course' ? texts.noCourse : refusalText(error))
     }
   }
-  return (
-    <button type="button" class="button" disabled={editor.current.value === null} onClick={() => void propose()}>
-      {texts.propose}
-    </button>
-  )
+  return <Button text={texts.propose} disabled={editor.current.value === null} onClick={() => void propose()} />
 }

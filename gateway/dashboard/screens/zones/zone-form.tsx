@@ -3,6 +3,7 @@ import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
 import { cornersOn } from '#dashboard/map/zone-shape.ts'
 import { formatMoment, unitName } from '#dashboard/texts/format.ts'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { SelectField } from '#dashboard/ui/select-field.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
@@ -33,20 +34,10 @@ export function ZoneForm({ editor, zone, isAdmin }: ZoneFormProps) {
   const canCut = editor.corner.value >= 0 && cornersOn(zone).length > 3
   return (
     <>
-      <button type="button" class="button wide" onClick={() => editor.choose(null)}>
-        {texts.back}
-      </button>
+      <Button text={texts.back} is="wide" onClick={() => editor.choose(null)} />
       {isAdmin && <p class="small">{isCircle ? texts.circleHow : texts.moveHow}</p>}
-      {isAdmin && !isCircle && (
-        <button type="button" class="button wide" disabled={!canCut} onClick={() => editor.cut()}>
-          {texts.cut}
-        </button>
-      )}
-      {isAdmin && (
-        <button type="button" class="button wide" disabled={!editor.canUndo} onClick={() => editor.undo()}>
-          {texts.undo}
-        </button>
-      )}
+      {isAdmin && !isCircle && <Button text={texts.cut} is="wide" disabled={!canCut} onClick={() => editor.cut()} />}
+      {isAdmin && <Button text={texts.undo} is="wide" disabled={!editor.canUndo} onClick={() => editor.undo()} />}
       <SwitchedWords properties={properties} />
       <fieldset class="stack" disabled={!isAdmin}>
         <TextField name={texts.name} max={NAME_MAX} value={properties.name} onInput={(name) => say({ name })} />
@@ -79,11 +70,7 @@ export function ZoneForm({ editor, zone, isAdmin }: ZoneFormProps) {
         <TickField name={texts.visible} isOn={properties.visible} onChange={(visible) => say({ visible })} />
         <GroupsField groups={properties.groups} onGroups={(groups) => say({ groups })} />
       </fieldset>
-      {isAdmin && (
-        <button type="button" class="button wide" onClick={() => editor.remove()}>
-          {texts.remove}
-        </button>
-      )}
+      {isAdmin && <Button text={texts.remove} is="wide" onClick={() => editor.remove()} />}
     </>
   )
 }

@@ -3,6 +3,7 @@ import { readZones } from '#dashboard/map/site-zones.ts'
 import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
 import { formatMoment } from '#dashboard/texts/format.ts'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Dialog } from '#dashboard/ui/dialog.tsx'
 import { Fault } from '#dashboard/ui/fault.tsx'
@@ -58,9 +59,7 @@ export function ZoneHistory({ editor, onDone }: { editor: ZoneEditor; onDone: ()
         ))}
       </ul>
       <div class="dialog-buttons">
-        <button type="button" class="button" onClick={onDone}>
-          {texts.cancel}
-        </button>
+        <Button text={texts.cancel} onClick={onDone} />
       </div>
     </Dialog>
   )

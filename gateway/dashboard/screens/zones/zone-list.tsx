@@ -2,8 +2,10 @@ import { useState } from 'preact/hooks'
 import type { ZoneJson } from '#dashboard/map/zone-draft.ts'
 import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
+import { SearchField } from '#dashboard/ui/search-field.tsx'
 import { useAddress } from '#dashboard/ui/use-address.ts'
 import { Conflict } from './conflict.tsx'
 import { ProposeButton } from './propose-button.tsx'
@@ -37,31 +39,18 @@ export function ZoneList({ editor, isAdmin, onChoose, onCircle, canDraw }: ZoneL
       {isAdmin && <SavePanel editor={editor} />}
       {isAdmin && (
         <div class="halves">
-          <button
-            type="button"
-            class="button"
+          <Button
+            text={texts.area}
             disabled={!canDraw}
             onClick={() => {
               editor.drawing.value = []
             }}
-          >
-            {texts.area}
-          </button>
-          <button type="button" class="button" disabled={!canDraw} onClick={onCircle}>
-            {texts.circle}
-          </button>
+          />
+          <Button text={texts.circle} disabled={!canDraw} onClick={onCircle} />
           <ProposeButton editor={editor} onMessage={setMessage} />
-          <button type="button" class="button" disabled={!editor.canUndo} onClick={() => editor.undo()}>
-            {texts.undo}
-          </button>
-          <button type="button" class="button" onClick={() => setEarlier(true)}>
-            {texts.earlier}
-          </button>
-          {editor.isChanged && (
-            <button type="button" class="button" onClick={() => setAsking(true)}>
-              {texts.discard}
-            </button>
-          )}
+          <Button text={texts.undo} disabled={!editor.canUndo} onClick={() => editor.undo()} />
+          <Button text={texts.earlier} onClick={() => setEarlier(true)} />
+          {editor.isChanged && <Button text={texts.discard} onClick={() => setAsking(true)} />}
         </div>
       )}
       {message !== null && <p role="status">{message}</p>}
@@ -79,17 +68,7 @@ export function ZoneList({ editor, isAdmin, onChoose, onCircle, canDraw }: ZoneL
       )}
       {areEarlier && <ZoneHistory editor={editor} onDone={() => setEarlier(false)} />}
       {editor.current.value === null ? <NotKnown /> : <h2>{texts.count(editor.zones.length)}</h2>}
-      {editor.zones.length > MANY && (
-        <input
-          type="search"
-          class="input"
-          aria-label={texts.search}
-          placeholder={texts.search}
-          autocomplete="off"
-          value={search}
-          onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-        />
-      )}
+      {editor.zones.length > MANY && <SearchField name={texts.search} value={search} onSearch={setSearch} />}
       <ul class="stack zone-list" aria-label={texts.list}>
         {shown.map((zone) => (
           <li key={zone.id}>

@@ -151,6 +151,7 @@ stage.eachSetup('a player is added, changed, gets another key and is deleted', a
   await page.getByRole('button', { name: 'Enable' }).waitFor()
   await page.getByRole('button', { name: 'Delete' }).click()
   await dialog.getByRole('button', { name: 'Delete' }).click()
+  await dialog.waitFor({ state: 'detached' })
   await player.waitFor({ state: 'detached' })
   assert.equal(await find('Player app'), undefined)
 })

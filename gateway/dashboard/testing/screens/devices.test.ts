@@ -96,6 +96,7 @@ stage.eachSetup(
     await page.getByLabel(`Type ${id} to confirm`).fill(id)
     await audit()
     await sure.click()
+    await sure.waitFor({ state: 'detached' })
     await page.getByRole('searchbox', { name: 'Name, ID or cart' }).waitFor()
     assert.equal((await gateway.request('GET', `/devices/${id}`)).status, 404)
   },

@@ -125,7 +125,7 @@ stage.test('the circle of the barn is moved by its inside, and resized by its ed
   await open('/app/#/more/barn', 'admin')
   await page.getByRole('button', { name: 'Place barn here' }).click()
   const first = await saved()
-  const area = await page.locator('.map-area').boundingBox()
+  const area = await page.locator('.split-map').boundingBox()
   assert.ok(area !== null)
   const [x, y] = [area.x + area.width / 2, area.y + area.height / 2]
   await drag(page, { x, y }, { x: x + 40, y })

@@ -199,7 +199,9 @@ export function auditSentence(entry: AuditedAct, names: AuditNames): string {
   const field = (key: string) => (typeof fields[key] === 'string' ? String(fields[key]) : null)
   const isPin = action.startsWith('person.')
   const command = action === 'command.created' ? field('command') : null
-  const named = names.of(field('hardware_id') ?? field('text') ?? field('name') ?? target)
+  const id = field('hardware_id') ?? field('text') ?? field('name') ?? target
+  // of a device its own name, not its cart
+  const named = action.startsWith('device.') ? id : names.of(id)
   const of = UUID.test(named) ? '' : named
   const who = isPin ? names.of(target) : whoOf(entry, names)
   const act = command === null ? auditAct(action, of) : (texts.acts[command] ?? texts.other(command))(of)
