@@ -16,8 +16,7 @@ import { type SiteOptions, TestSite } from './test-site.ts'
  *       await open('/app/', 'staff')
  *       await page.getByRole('searchbox', { name: 'Cart number' }).fill('17')
  *       await page.getByRole('button', { name: 'Lock', exact: true }).click()
- *       await page.getByRole('dialog').getByRole('button', { name: 'Lock', exact: true }).click()
- *       await page.getByRole('status').getByText('Done').waitFor()
+ *       await page.getByRole('status').getByText(/^Locked at/).waitFor()
  *       await audit()
  *     })
  *

@@ -1,9 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import { zoneReach } from '#dashboard/live/cart-path.ts'
+import type { CommandProgress } from '#dashboard/live/commands.ts'
 import { toHash } from '#dashboard/live/route.ts'
+import { screenOf } from '#dashboard/live/safe-lock.ts'
+import { messageTexts } from '#dashboard/texts/cart-actions.ts'
 import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
+import { MessageDialog, SentStatus } from '../message.tsx'
 
 const RELOAD_EVERY_MS = 3_000
 /** Maximum number of carts listed by name. */
@@ -11,13 +15,19 @@ const NAMED_MAX = 20
 
 type Applied = AnswerOf<'GET /zones/applied'>
 
-/** Carts that have confirmed the present zones, and those that have not. */
+/** Carts that have confirmed the present zones, and those that have not, with a message to those that cannot. */
 export function DeliveryStatus({ version }: { version: number }) {
-  const { fleet } = useDashboard()
+  const { fleet, screenTypes } = useDashboard()
   const texts = cartPathTexts()
+  const [isAsking, setAsking] = useState(false)
+  const [sent, setSent] = useState<readonly CommandProgress[]>([])
   const applied = useApplied(version)
   if (applied === null) return null
   const { has, waiting, cannot } = zoneReach(applied, fleet.version.value >= 0 ? fleet.carts.values() : [])
+  const withScreen = cannot.filter((name) => {
+    const cart = fleet.carts.get(name)
+    return cart !== undefined && screenOf(cart, screenTypes.value) !== undefined
+  })
   const total = has.length + waiting.length + cannot.length
   if (has.length + waiting.length === 0) return <p>{texts.noCarts}</p>
   return (
@@ -26,11 +36,27 @@ export function DeliveryStatus({ version }: { version: number }) {
       <progress max={total} value={has.length} aria-label={texts.haveIt(has.length, total)} />
       <CartLinks title={texts.waiting} carts={waiting} />
       <CartLinks title={texts.cannot} carts={cannot} />
+      {withScreen.length > 0 && (
+        <button type="button" class="button" onClick={() => setAsking(true)}>
+          {messageTexts().messageTo(withScreen)}
+        </button>
+      )}
+      <SentStatus sent={sent} />
+      {isAsking && (
+        <MessageDialog
+          carts={withScreen}
+          onCancel={() => setAsking(false)}
+          onSent={(commands) => {
+            setAsking(false)
+            setSent(commands)
+          }}
+        />
+      )}
     </section>
   )
 }
 
-/** Links to the carts, whose drivers can be sent a message from there. */
+/** Links to the carts. */
 function CartLinks({ title, carts }: { title: string; carts: readonly string[] }) {
   if (carts.length === 0) return null
   return (

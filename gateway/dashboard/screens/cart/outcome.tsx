@@ -1,4 +1,5 @@
 import type { CommandProgress, Stage } from '#dashboard/live/commands.ts'
+import { cartActionTexts } from '#dashboard/texts/cart-actions.ts'
 import { commandTexts } from '#dashboard/texts/command.ts'
 import { formatSpan, formatTime } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -12,6 +13,7 @@ export function CommandOutcome({ course, isOnline, isLive }: OutcomeProps) {
     <p class={`outcome ${stage.kind}`}>
       {isUnderWay && <span class="spinner" />}
       <span dir="auto">
+        {stage.kind === 'failed' && `${actionOf(course)}, ${time}: `}
         {stage.kind === 'done' ? doneInWords(course, time) : outcomeInWords(stage, { isOnline, isLive })}
       </span>
     </p>
@@ -30,6 +32,10 @@ interface OutcomeProps {
 function doneInWords({ wanted: { command, params } }: CommandProgress, time: string): string {
   const { done } = commandTexts()
   return done[command === 'locate' && params?.beep === true ? 'beep' : command](time)
+}
+
+function actionOf({ wanted: { command } }: CommandProgress): string {
+  return cartActionTexts()[command === 'locate' ? 'beep' : command]
 }
 
 function outcomeInWords(

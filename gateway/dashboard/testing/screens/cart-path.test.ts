@@ -110,6 +110,7 @@ stage.eachSetup('a cart is let drive where others may not, and not any more', as
   const { page, open, audit, gateway } = scene
   await gateway.request('PATCH', '/carts/8', { body: { exempt: null } })
   await open('/app/#/map/8')
+  await page.getByText('More actions').click()
   await page.getByRole('button', { name: 'Grant access' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('checkbox', { name: 'slow zones' }).check()
@@ -126,4 +127,18 @@ stage.eachSetup('a cart is let drive where others may not, and not any more', as
     async () => (await gateway.request('GET', '/carts/8')).body.exempt === null,
     'cart 8 keeps to the rules',
   )
+})
+
+stage.test('drivers of carts that cannot apply zones are sent a message', async ({ page, open, audit, gateway }) => {
+  const body = { hardware_id: 'screen-5', device_type: 'cartcaddie', cart: '5' }
+  await gateway.request('POST', '/devices', { body })
+  await open('/app/#/more/cart-path')
+  await page.getByText('Zones not supported; inform the drivers of:').waitFor()
+  await page.getByRole('button', { name: 'Message to cart 5' }).click()
+  await audit()
+  await page.getByRole('textbox', { name: 'Other text' }).fill('Keep to the path, please.')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByText('Confirmed: 0 of 1.').waitFor()
+  const sent = await gateway.request('GET', '/devices/screen-5/commands')
+  assert.equal(sent.body.commands[0].params.text, 'Keep to the path, please.')
 })

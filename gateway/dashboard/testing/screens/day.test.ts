@@ -21,6 +21,7 @@ const toDay = (cart: string, date: string) => `/app/#/more/${encodeURIComponent(
 
 stage.eachSetup('the day of a cart is one tap from its card, and is played back', async ({ page, open, audit }) => {
   await open('/app/#/map/17')
+  await page.getByText('More actions').click()
   await page.getByRole('link', { name: 'History' }).click()
   const list = page.getByRole('list', { name: 'Events' })
   await list.getByRole('button', { name: /Unlocked, RFID tag 04A1B2C3/ }).waitFor()
@@ -116,7 +117,7 @@ stage.test('with imperial units no screen shows metres', async ({ page, open, ga
     await page.getByText(/1 trip, \d\.\d mi/).waitFor()
     await page
       .getByRole('list', { name: 'Events' })
-      .getByRole('button', { name: /^08:30 Drove/ })
+      .getByRole('button', { name: /^8:30.AM Drove/ })
       .click()
     await page.getByText(/^Driving, 9 mph/).waitFor()
     assert.match(await readAll('day'), /Speed \(mph\)/)
