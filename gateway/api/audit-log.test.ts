@@ -239,7 +239,7 @@ const CHANGES_NOTHING: Record<string, string> = {
 const ELSEWHERE: Record<string, string> = {
   'POST /machine/confirm': 'machine/machine.test.ts: on another machine',
   'POST /backups': 'machine/backups.test.ts: with a target',
-  'POST /setup/restore': 'scripts/commands/restore-at-set-up.test.ts: the gateway restarts',
+  'POST /setup/restore': 'machine/restore.test.ts: the gateway restarts',
   'POST /sessions/current/key': '../first-run.test.ts: of the browser that sets up',
 }
 

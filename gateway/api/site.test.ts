@@ -12,6 +12,7 @@ const DEFAULTS = {
   units: 'metric',
   language: 'en',
   quick_messages: null,
+  location: null,
   opening_hours: null,
   pack: { empty_v: null, full_v: null, low_v: null },
   silent_after_s: 180,
@@ -66,6 +67,15 @@ test('rules of vehicles are merged by kind and field, and null restores the defa
   assert.deepEqual(merged.ranger, { ...ranger, auto_lock: false })
   assert.deepEqual(await rules({ ranger: null }), { ...preset, greenkeeping: merged.greenkeeping })
   assert.deepEqual(await rules(null), preset)
+})
+
+test('the location of the course is set and deleted as a whole', async () => {
+  const location = { lat: 36.5682, long: -121.9487 }
+  assert.deepEqual((await patch({ location })).body.location, location)
+  for (const wrong of [{ lat: 91, long: 0 }, { lat: 0, long: 181 }, { ...location, m: 1 }, '36, -121'])
+    assert.equal((await patch({ location: wrong })).status, 400)
+  assert.deepEqual((await read()).location, location)
+  assert.equal((await patch({ location: null })).body.location, null)
 })
 
 test('the first day set closes the others, null closes a day, and null for all clears the hours', async () => {

@@ -97,7 +97,7 @@ export const TAGS: Tags = {
     },
     {
       name: 'Backups',
-      description: 'Nightly backups, a backup on request, and the backups that a new gateway finds.',
+      description: 'Nightly backups, a backup on request, and the backups that a new gateway finds and restores.',
       nouns: ['backups', 'setup'],
     },
     {

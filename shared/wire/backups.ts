@@ -217,7 +217,11 @@ const restoreResultSchema = z.object({
   }),
   kept_in: z.string().nullable().meta({ description: 'Folder with the replaced database; null if there was none.' }),
   credentials: z
-    .object({ path: z.string(), devices: z.number().int(), users: z.number().int() })
+    .object({
+      path: z.string().meta({ description: 'File in the data folder.' }),
+      devices: z.number().int().meta({ description: 'Number of new passwords.' }),
+      users: z.number().int().meta({ description: 'Number of new keys.' }),
+    })
     .nullable()
     .meta({ description: 'File with new passwords of devices and keys of users, which a head office does not have.' }),
 })

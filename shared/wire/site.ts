@@ -46,7 +46,10 @@ const quickMessagesSchema = z
 const languageSchema = z.enum(['en', 'de']).meta({ description: 'Language of everything displayed and sent.' })
 
 const locationSchema = z
-  .strictObject({ lat: z.number().min(-85).max(85), long: z.number().min(-180).max(180) })
+  .strictObject({
+    lat: z.number().min(-85).max(85).meta({ description: 'Degrees north.' }),
+    long: z.number().min(-180).max(180).meta({ description: 'Degrees east.' }),
+  })
   .nullable()
   .meta({
     description: 'Position of the course, for a map without zones, course map and carts; null if unknown.',

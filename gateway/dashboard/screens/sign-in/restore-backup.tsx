@@ -148,6 +148,7 @@ interface ChosenProps {
 
 /** Choice among the backups of a place, with facts about the chosen one. */
 function Chosen({ found, chosen, onChosen }: ChosenProps) {
+  const { clock } = useDashboard()
   const texts = restoreTexts()
   const { own } = timeZones()
   const { devices, users, bytes, program, is_newer, lacks } = chosen
@@ -159,7 +160,7 @@ function Chosen({ found, chosen, onChosen }: ChosenProps) {
         <select value={chosen.number} onChange={({ currentTarget }) => onChosen(Number(currentTarget.value))}>
           {found.map(({ number, at }) => (
             <option key={number} value={number}>
-              {formatMoment(Date.parse(at), Date.now(), own)}
+              {formatMoment(Date.parse(at), clock.nowMs(), own)}
             </option>
           ))}
         </select>

@@ -64,12 +64,13 @@ export function RestoreProgress({ id, onFailed }: { id: string; onFailed: () => 
 }
 
 function Result({ result }: { result: NonNullable<State['result']> }) {
+  const { clock } = useDashboard()
   const texts = restoreTexts()
   const { at, rows, lacks, left_out: leftOut, authority, credentials } = result
   const missing = [...lacks, ...leftOut]
   return (
     <>
-      <p>{texts.doneAt(formatMoment(Date.parse(at), Date.now(), timeZones().own), formatCount(rows))}</p>
+      <p>{texts.doneAt(formatMoment(Date.parse(at), clock.nowMs(), timeZones().own), formatCount(rows))}</p>
       {credentials !== null && (
         <p>{texts.credentials(credentials.path, formatCount(credentials.devices), formatCount(credentials.users))}</p>
       )}
