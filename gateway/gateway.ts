@@ -11,6 +11,7 @@ import { type Config, describeSettings } from './config.ts'
 import { reachableUrls } from './default-route.ts'
 import { createHttp } from './http.ts'
 import { createMetrics } from './metrics.ts'
+import { ownTlsOf } from './network-settings.ts'
 import { type Gateway, RestorableGateway } from './restorable-gateway.ts'
 import { createServices, type GatewayServices, type Overrides } from './services.ts'
 import { wireEvents } from './wiring.ts'
@@ -18,7 +19,9 @@ import { wireEvents } from './wiring.ts'
 /** Creates a gateway that restarts itself to restore a backup. */
 export function createGateway(config: Config, log: Log, overrides: Overrides = {}): Gateway {
   const restores = new Restores()
-  return new RestorableGateway(() => buildGateway(config, log, overrides, restores), restores, log)
+  // a backup may have brought an authority
+  const configNow = () => ({ ...config, tls: config.tls ?? ownTlsOf(config.dataDir) })
+  return new RestorableGateway(() => buildGateway(configNow(), log, overrides, restores), restores, log)
 }
 
 /** Builds a gateway: its services, HTTP, and the order of start. `wiring.ts` connects events. */

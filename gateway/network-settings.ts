@@ -156,7 +156,12 @@ export function networkOf(settings: Network) {
 function tlsOf({ DATA_DIR, TLS_CERT, TLS_KEY }: Network): TlsFiles | undefined {
   if (TLS_CERT !== undefined && TLS_KEY !== undefined)
     return { certPath: TLS_CERT, keyPath: TLS_KEY, isOfOwnAuthority: false }
-  const { authorityPath, leafPath } = new AuthorityFolder(DATA_DIR)
+  return ownTlsOf(DATA_DIR)
+}
+
+/** Returns the certificate of the authority in a data folder; undefined without one. */
+export function ownTlsOf(dataDir: string): TlsFiles | undefined {
+  const { authorityPath, leafPath } = new AuthorityFolder(dataDir)
   return existsSync(authorityPath) ? { certPath: leafPath, keyPath: leafPath, isOfOwnAuthority: true } : undefined
 }
 

@@ -123,10 +123,14 @@ export class RestorableGateway implements Gateway {
   async #restart(): Promise<void> {
     try {
       this.#log.info({}, 'stopping to restore a backup')
-      await this.#current.stop()
-      if (this.#isStopped) return
-      this.#current = this.#build()
-      await this.#current.start()
+      do {
+        await this.#current.stop()
+        if (this.#isStopped) return
+        this.#current = this.#build()
+        await this.#current.start()
+        // once more for TLS, whose listeners need the authority before they are built
+      } while (this.#restores.takeAuthority())
+      this.#log.info({ ...this.addresses() }, 'listening again after a restore')
     } catch (error) {
       if (this.#isStopped) return
       this.#log.error({ reason: describeError(error) }, 'not started again after a restore')

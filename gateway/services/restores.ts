@@ -59,6 +59,7 @@ export class Restores {
   #run: Run | undefined
   #worker: Worker | undefined
   #expiry: NodeJS.Timeout | undefined
+  #hasAuthority = false
   #isStopped = false
 
   /** Requests a restore; returns its id, which is the only credential to read its progress. Throws `restoring`. */
@@ -93,18 +94,27 @@ export class Restores {
     const run = this.#run
     if (run === undefined || run.outcome !== undefined) return
     run.outcome = await this.#inThread(run)
+    this.#hasAuthority = run.outcome.kind === 'restored' && run.outcome.result.authority === 'restored'
     if (this.#isStopped) throw new Error('the restore was stopped')
   }
 
   /** Ends a restore once a gateway runs again; returns it, if there is one to end. */
   settle(): Pick<Run, 'request' | 'outcome'> | undefined {
     const run = this.#run
-    if (run?.outcome === undefined || run.isOver) return undefined
+    // it starts once more with the authority
+    if (run?.outcome === undefined || run.isOver || this.#hasAuthority) return undefined
     run.isOver = true
     this.#expiry = setTimeout(() => {
       this.#run = undefined
     }, KEPT_MS).unref()
     return run
+  }
+
+  /** True once if the restore has brought an authority: the gateway must start again. */
+  takeAuthority(): boolean {
+    const hasNew = this.#hasAuthority
+    this.#hasAuthority = false
+    return hasNew
   }
 
   /** Throws `restore_not_found`. */

@@ -30,7 +30,9 @@ test('a backup on a stick replaces the new database, and its device and its key 
   const { state, result } = await ended(g.http, id)
   assert.equal(state, 'done')
   assert.ok(Date.parse(result?.at ?? '') >= atMs)
-  assert.equal(result?.credentials, null)
+  assert.deepEqual([result?.credentials, result?.authority], [null, 'restored'])
+  // over TLS too, with the authority that devices trust
+  assert.notEqual((await g.get('/tls')).body.certificate, null)
   assert.ok(result?.kept_in != null && existsSync(join(result.kept_in, 'cartbarn.db')))
   await assertRestored(g, password)
   const { entries } = (await g.get('/audit-log?action=backup.restored')).body
@@ -124,4 +126,17 @@ test('while a slow bucket is restored, HTTP shows the progress, and nothing else
   assert.match(await page.text(), /A backup is being restored/)
   isHeld = false
   assert.equal((await ended(url, id)).state, 'done')
+})
+
+test('a gateway that is stopped during a restore keeps its own database', async (t) => {
+  const bucket = await S3Server.open(t)
+  const { g } = await startNew(t)
+  await courseAt(new S3Place({ bucket: 'barn', prefix: 'north/' }, bucket.settings))
+  bucket.trouble = (_, key) => (isChunk(key) ? 'hang' : undefined)
+  const { endpoint, region, keyId: key_id, secret } = bucket.settings
+  await begin(g, { kind: 'bucket', endpoint, region, bucket: 'barn', prefix: 'north', key_id, secret })
+  const { http } = g
+  await eventually(async () => (await health(http))?.status === 'restoring', 'the restore')
+  await g.restart()
+  assert.equal((await g.get('/me', { key: NEW_KEY })).status, 200)
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { backUp } from '#gateway/offline/backups.ts'
+import { initTls } from '#gateway/offline/tls-files.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { freePort } from '#shared/testing/free-port.ts'
 import type { RestoreState } from '#shared/wire/backups.ts'
@@ -12,13 +13,14 @@ export const PASSPHRASE = 'nineteenth'
 export const NEW_KEY = 'flt_key_of_the_new_gateway_0123456789'
 export const LONG_MS = 60_000
 
-/** Backs up a course with a device while its gateway runs; returns the password of the device. */
+/** Backs up a course with a device and an authority while its gateway runs; returns the password of the device. */
 export async function courseAt(to: BackupPlace, passphrase?: string): Promise<{ password: string; atMs: number }> {
   const old = await startGateway()
   try {
     const password = await old.register('cart-1')
     await old.patch('/site', { name: 'Old Course' })
     const atMs = Date.now()
+    initTls(old.config, { names: [], isReplacing: false, nowMs: atMs })
     await backUp({ dataDir: old.config.dataDir, to, passphrase, atMs })
     return { password, atMs }
   } finally {

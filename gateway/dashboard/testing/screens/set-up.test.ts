@@ -17,6 +17,8 @@ import { createStage } from '../stage.ts'
 const stage = createStage()
 const PIN = '4711'
 const PASSPHRASE = 'nineteenth'
+/** Time for a restore and its restart on a busy machine. */
+const RESTART_MS = 60_000
 
 interface FirstStart {
   gateway: TestGateway
@@ -202,7 +204,7 @@ stage.eachSetup('a backup is restored in place of the set-up, from a file', (sce
       await page.getByText('1 devices, 1 users').waitFor()
       await assertAccessible(page)
       await page.getByRole('button', { name: 'Restore', exact: true }).click()
-      await page.getByRole('heading', { name: 'Restored' }).waitFor()
+      await page.getByRole('heading', { name: 'Restored' }).waitFor({ timeout: RESTART_MS })
       await page.getByText(/^State of .*: \d+ rows\.$/).waitFor()
       await assertAccessible(page)
       await page.reload()
@@ -227,7 +229,7 @@ stage.test('a restore that fails leaves the set-up where it was', (scene) =>
       await page.getByLabel('Head office address').fill(url)
       await page.getByLabel('Site key').fill(`cbs_north_${'x'.repeat(43)}`)
       await page.getByRole('button', { name: 'Restore', exact: true }).click()
-      await page.getByText('Nothing was changed.').waitFor()
+      await page.getByText('Nothing was changed.').waitFor({ timeout: RESTART_MS })
       await assertAccessible(page)
       await click(page, 'Back')
       await page.getByRole('textbox', { name: 'Course name' }).fill('Pebble Creek')
