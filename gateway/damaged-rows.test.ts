@@ -157,6 +157,20 @@ test('a bit that flips while the gateway runs is repaired and reported, and the 
   assert.deepEqual(await lockEvents(course), before)
   const [{ place, outcome } = {}] = await untilReported(course)
   assert.deepEqual([place, outcome], ['lock_event', 'mended'])
+  const { g } = course
+  const damage = async () =>
+    (await g.request('GET', '/repairs')).body.findings.filter(({ code }: { code: string }) => /damage/.test(code))
+  assert.deepEqual(
+    (await damage()).map(({ code, action }: Record<string, string>) => [code, action]),
+    [['damage_repaired', 'accept_loss']],
+  )
+  const accept = async () => (await g.request('POST', '/repairs/accept')).body.accepted
+  assert.equal(await accept(), 1)
+  assert.deepEqual(await damage(), [])
+  assert.equal('damage' in (await g.request('GET', '/health')).body, false)
+  const { entries } = (await g.request('GET', '/audit-log?action=damage.accepted')).body
+  assert.deepEqual([entries.length, entries[0].after], [1, { findings: ['lock_event: mended'] }])
+  assert.equal(await accept(), 0)
 })
 
 test('a page with two bits flipped while the gateway runs is not read, and all else is served', async (t) => {

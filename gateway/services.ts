@@ -25,6 +25,7 @@ import { createLocks } from '#services/locks/locks.ts'
 import { createPeople } from '#services/people/people.ts'
 import { Presence } from '#services/presence.ts'
 import { Recall } from '#services/recall/recall.ts'
+import { Repairs } from '#services/repairs.ts'
 import { Reports } from '#services/reports.ts'
 import type { Restores } from '#services/restores.ts'
 import { Erasures } from '#services/retention/erasures.ts'
@@ -184,6 +185,19 @@ export function createServices(
     databaseCheck,
     course: new CourseDrawing(base),
     deviceImport: new DeviceImport({ ...base, ...configuration, cartNotes }),
+    repairs: new Repairs({
+      ...base,
+      ...people,
+      ...clockTrust,
+      ...telemetry,
+      ...notifications,
+      machine,
+      damage,
+      backups,
+      broker,
+      tls,
+      sync,
+    }),
     reports: new Reports({ ...base, geofences, rounds }),
     tracks: new Tracks({ ...base, ...budgets }),
     trips: new Trips(base),

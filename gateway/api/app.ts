@@ -15,7 +15,6 @@ import { type ApiEnv, adminOnly, createApi, isPlain, metricsOnly, staffOnly, wit
 import { createAuditLogApi } from './audit-log.ts'
 import { createCartLocksApi } from './cart-locks.ts'
 import { createCartsApi } from './carts.ts'
-import { createChecklistApi } from './checklist.ts'
 import { createCommandsApi } from './commands.ts'
 import { createCourseApi } from './course.ts'
 import { createDashboardApi } from './dashboard/routes.ts'
@@ -36,8 +35,10 @@ import { createHelpApi } from './help/routes.ts'
 import { createHistoryApi } from './history.ts'
 import { createLockEventsApi } from './lock-events.ts'
 import { createBackupsApi } from './machine/backups.ts'
+import { createChecklistApi } from './machine/checklist.ts'
 import { createClockApi } from './machine/clock.ts'
 import { createMachineApi } from './machine/machine.ts'
+import { createRepairsApi } from './machine/repairs.ts'
 import { createRestoreStateApi, createSetUpApi } from './machine/set-up.ts'
 import { createTlsApi } from './machine/tls.ts'
 import { createMeApi } from './me.ts'
@@ -123,6 +124,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createClockApi(deps))
   app.route('/', createMachineApi(deps))
   app.route('/', createTlsApi(deps))
+  app.route('/', createRepairsApi(deps))
   app.route('/', createSiteApi(deps))
   app.route('/', createChecklistApi(deps))
   app.route('/', createCourseApi(deps))

@@ -238,6 +238,8 @@ const CHANGES_NOTHING: Record<string, string> = {
 /** Operations that need a gateway of their own, and the tests that check their entries. */
 const ELSEWHERE: Record<string, string> = {
   'POST /machine/confirm': 'machine/machine.test.ts: on another machine',
+  'POST /repairs/accept': '../damaged-rows.test.ts: with damage',
+  'POST /tls/renew': 'machine/repairs.test.ts: with a certificate',
   'POST /backups': 'machine/backups.test.ts: with a target',
   'POST /setup/restore': 'machine/restore.test.ts: the gateway restarts',
   'POST /sessions/current/key': '../first-run.test.ts: of the browser that sets up',

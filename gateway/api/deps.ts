@@ -32,6 +32,7 @@ import type { SetUp } from '#services/people/set-up.ts'
 import type { SignIn } from '#services/people/sign-in.ts'
 import type { Presence } from '#services/presence.ts'
 import type { Recall } from '#services/recall/recall.ts'
+import type { Repairs } from '#services/repairs.ts'
 import type { Reports } from '#services/reports.ts'
 import type { Restores } from '#services/restores.ts'
 import type { Erasures } from '#services/retention/erasures.ts'
@@ -139,6 +140,7 @@ export interface MachineDeps {
   damage: Pick<BlockDamage, 'summary'>
   databaseCheck: Pick<DatabaseCheck, 'last'>
   backups: Pick<Backups, 'status' | 'nextMs' | 'begin'>
+  repairs: Pick<Repairs, 'all' | 'acceptLoss' | 'renewCertificate'>
   setUpBackups: Pick<SetUpBackups, 'requireNew' | 'sticks' | 'uploadBytes' | 'append' | 'list' | 'restore'>
   restores: Pick<Restores, 'state'>
   diskGuard: Pick<DiskGuard, 'use' | 'detail'>

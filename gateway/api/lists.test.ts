@@ -9,6 +9,7 @@ import type { GatewayDocument } from './documents/openapi.ts'
 /** Responses that contain rows but are not lists of rows. */
 const NO_LISTS = {
   '/health': 'a status: what is damaged is a part of it',
+  '/repairs': 'a status: what is wrong now',
   '/setup/places': 'a status: sticks, and the size of the upload',
   '/checklist': 'a status: steps that are always the same',
   '/recall': 'the state of one recall, with its carts',

@@ -53,7 +53,7 @@ export const TAGS: Tags = {
     {
       name: 'Site',
       description: 'Settings of the course: name, opening hours, rules and course map.',
-      nouns: ['site', 'course'],
+      nouns: ['site', 'checklist', 'course'],
     },
     {
       name: 'Alerts',
@@ -103,7 +103,7 @@ export const TAGS: Tags = {
     {
       name: 'System',
       description: 'Health and figures of the gateway, and these documents.',
-      nouns: ['health', 'stats', 'metrics', 'clock', 'machine', 'tls', 'docs', 'openapi.json'],
+      nouns: ['health', 'repairs', 'stats', 'metrics', 'clock', 'machine', 'tls', 'docs', 'openapi.json'],
     },
   ],
 }

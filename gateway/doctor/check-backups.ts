@@ -1,16 +1,15 @@
-import { readFileSync, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { BackupSettings } from '#services/backups.ts'
 import { HOUR_MS, toIso } from '#shared/time.ts'
-import { mountFault } from '#store/backups/mount.ts'
+import { isOnDiskOf, mountFault } from '#store/backups/mount.ts'
 import { isS3Target } from '#store/backups/s3/s3-address.ts'
-import { type Finding, failure, ok, warning } from './finding.ts'
+import { type Finding, failure, ok, shared } from './finding.ts'
 import { attempt, type Machine } from './machine.ts'
 import type { Sandbox } from './service.ts'
 
 const ABOUT = 'backups'
-const PAGE = 'see docs/backup.md, Backup'
 /** Same limit as the backup alert. */
 const OVERDUE_MS = 36 * HOUR_MS
 /** Backup state that the gateway writes next to its database. */
@@ -23,36 +22,28 @@ export function checkBackups(
   settings: Pick<BackupSettings, 'target' | 'mustBeMounted'> | undefined,
   sandbox?: Sandbox,
 ): Finding[] {
-  if (settings === undefined)
-    return [
-      warning(
-        ABOUT,
-        'no nightly backups: data that is only on this machine is lost with its disk',
-        'insert a USB stick, set CARTBARN_BACKUP_TO and CARTBARN_BACKUP_PASSPHRASE_FILE; or regularly: cartbarn ' +
-          `backup FILE; ${PAGE}`,
-      ),
-    ]
+  if (settings === undefined) return [shared('backup_none')]
   const { target, mustBeMounted } = settings
   // only a backup itself shows if an S3 store can be reached
   if (isS3Target(target)) return [judgeAge(machine, dataDir, target)]
   const fault = mountFault(target, { mustBeMounted, dataDir })
-  const place = fault === null ? judgePlace(dataDir, target) : [failure(ABOUT, fault, 'lsblk')]
+  const isNear = fault === null && isOnDiskOf(dataDir, target)
+  const place = [
+    ...(fault === null ? [] : [failure(ABOUT, fault, 'lsblk')]),
+    ...(isNear ? [shared('backup_same_disk', { target })] : []),
+  ]
   return [judgeAge(machine, dataDir, target), ...place, ...judgeSandbox(dataDir, target, sandbox)]
 }
 
 function judgeAge(machine: Machine, dataDir: string, target: string): Finding {
   const noted = attempt(() => notedSchema.parse(JSON.parse(readFileSync(join(dataDir, 'backups.json'), 'utf8'))))
-  const todo = `cartbarn backup ${target} shows the reason; ${PAGE}`
-  if (noted === undefined || noted.target !== target)
-    return warning(ABOUT, `none yet in ${target}`, 'start the gateway: it makes one every night')
+  if (noted === undefined || noted.target !== target) return shared('backup_first', { target })
   const { sinceMs, lastGoodMs } = noted
   const isOverdue = machine.nowMs() - Math.max(lastGoodMs ?? 0, sinceMs) >= OVERDUE_MS
   if (lastGoodMs === null)
-    return isOverdue
-      ? failure(ABOUT, `no good one in ${target} since ${toIso(sinceMs)}`, todo)
-      : warning(ABOUT, `none yet in ${target}`, 'wait for the night, then check /health')
-  const message = `last good one in ${target}: ${toIso(lastGoodMs)}`
-  return isOverdue ? failure(ABOUT, message, todo) : ok(ABOUT, message)
+    return isOverdue ? shared('backup_never', { target, since_at: toIso(sinceMs) }) : shared('backup_first', { target })
+  const last_at = toIso(lastGoodMs)
+  return isOverdue ? shared('backup_overdue', { target, last_at }) : ok(ABOUT, `last good one in ${target}: ${last_at}`)
 }
 
 /** Checks the sandbox of the service: the user who runs doctor may be able to write where the service cannot. */
@@ -68,20 +59,6 @@ function judgeSandbox(dataDir: string, target: string, sandbox: Sandbox | undefi
       `${path} is read-only for the service`,
       `sudo systemctl edit cartbarn, add the lines [Service] and ReadWritePaths=-${path}, then sudo systemctl ` +
         'restart cartbarn',
-    ),
-  ]
-}
-
-/** Warns if the target is on the disk of the data; also for a folder that the first backup has yet to create. */
-function judgePlace(dataDir: string, target: string): Finding[] {
-  const place = attempt(() => statSync(target)) ?? attempt(() => statSync(dirname(target)))
-  const data = attempt(() => statSync(dataDir))
-  if (place === undefined || data === undefined || place.dev !== data.dev) return []
-  return [
-    warning(
-      ABOUT,
-      `${target} is on the disk of the data: a backup next to the database does not survive its loss`,
-      `set CARTBARN_BACKUP_TO to a folder on another disk, such as a USB stick; ${PAGE}`,
     ),
   ]
 }

@@ -3,7 +3,7 @@ import { hostname, networkInterfaces } from 'node:os'
 import { describeError } from '#shared/errors.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
 import { checkPemPair, type KeyPairFiles, readPemPair } from '#shared/tls.ts'
-import { type Finding, failure, ok, warning } from './finding.ts'
+import { type Finding, failure, ok, shared, warning } from './finding.ts'
 import type { Machine } from './machine.ts'
 import type { Running } from './running.ts'
 
@@ -18,21 +18,21 @@ export async function checkCertificate(
   status?: Running['health']['certificate'],
 ): Promise<Finding> {
   const about = 'certificate'
-  if (files === undefined) return warning(about, 'none: others on the network can read keys and positions', PAGE)
+  if (files === undefined) return shared('certificate_none')
   try {
     const pair = checkPemPair(await readPemPair(files, SETTINGS), SETTINGS)
     const nowMs = machine.nowMs()
     const until = toIso(pair.expiresAtMs).slice(0, 10)
     if (pair.validFromMs > nowMs)
       return failure(about, `valid only from ${toIso(pair.validFromMs)} on`, 'is the clock right? timedatectl')
-    if (pair.expiresAtMs < nowMs) return failure(about, `expired on ${until}`, `renew it; ${PAGE}`)
+    if (pair.expiresAtMs < nowMs) return shared('certificate_expired', { until_at: until })
     if (status?.detail !== undefined)
-      return failure(about, `valid until ${until}, and cannot be renewed: ${status.detail}`, PAGE)
+      return shared('certificate_not_renewed', { until_at: until, detail: status.detail })
     const names = ownNames()
     const x509 = new X509Certificate(pair.cert)
     const isOurs = names.some((name) => x509.checkHost(name) ?? x509.checkIP(name))
     if (!isOurs) return warning(about, `names none of ${names.join(', ')}, the names of this machine`, PAGE)
-    if (pair.expiresAtMs - nowMs < SOON_MS) return warning(about, `expires on ${until}`, `renew it; ${PAGE}`)
+    if (pair.expiresAtMs - nowMs < SOON_MS) return shared('certificate_ends', { until_at: until })
     return ok(about, `valid until ${until}, and fits its key and this machine`)
   } catch (error) {
     return failure(about, describeError(error), PAGE)

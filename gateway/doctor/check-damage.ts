@@ -2,26 +2,25 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { describeError } from '#shared/errors.ts'
+import { DAMAGE_CODES } from '#shared/wire/machine/findings.ts'
 import { openReader } from '#store/db/connection.ts'
 import { DAMAGE_NOTES, databasePath } from '#store/db/files.ts'
 import { isMarkedOpen, requireWholeCopy } from '#store/db/open-marker.ts'
 import { damagedBlocks } from '#store/telemetry/damaged-blocks.ts'
 import { requireOwnFile } from '#store/upgrade/database-owner.ts'
-import { type Finding, failure, ok, warning } from './finding.ts'
+import { type Finding, ok, shared, warning } from './finding.ts'
 import { attempt } from './machine.ts'
 import type { Running } from './running.ts'
 
 const ABOUT = 'database'
-/** Instruction that a finding about damage ends with. */
-export const REPAIR =
-  'stop the gateway, then: cartbarn repair; see docs/when-something-is-wrong.md, Something is damaged'
-const notedSchema = z.array(z.object({ place: z.string(), outcome: z.string(), detail: z.string() }))
+const notedSchema = z.array(
+  z.object({ place: z.string(), outcome: z.enum(['set_aside', 'mended', 'lost', 'unreadable']), detail: z.string() }),
+)
 
-/** Known damage; `blocks` of telemetry and their `records`, as far as they could be counted. */
+/** Known damage, and the number of damaged `blocks` of telemetry. */
 interface Damage {
   findings: z.infer<typeof notedSchema>
   blocks: number
-  records: number
 }
 
 /**
@@ -32,13 +31,9 @@ export function checkDamage(dataDir: string, running: Running | undefined): Find
   const damage = running?.isAdmin === true ? reportedBy(running) : foundIn(dataDir, running !== undefined)
   if (damage === undefined)
     return [warning(ABOUT, 'this user cannot read the records of damage', 'sudo cartbarn doctor')]
-  const { findings, blocks, records } = damage
-  const all = findings.map(({ place, outcome, detail }) =>
-    outcome === 'mended'
-      ? warning(ABOUT, `${place}: ${detail}`, 'watch the disk')
-      : failure(ABOUT, `${place}: ${detail}`, REPAIR),
-  )
-  if (blocks > 0) all.push(failure(ABOUT, telemetryInWords(blocks, records), REPAIR))
+  const { findings, blocks } = damage
+  const all = findings.map(({ place, outcome, detail }) => shared(DAMAGE_CODES[outcome], { place, detail }))
+  if (blocks > 0) all.push(shared('telemetry_damaged', { blocks }))
   return all.length === 0 ? [ok(ABOUT, 'no damage is known')] : all
 }
 
@@ -54,14 +49,8 @@ export function databaseRefusal(dataDir: string): string | undefined {
   }
 }
 
-function telemetryInWords(blocks: number, records: number): string {
-  const what = blocks === 1 ? '1 block of telemetry is damaged' : `${blocks} blocks of telemetry are damaged`
-  return `${what} (${records === 0 ? 'unknown number of records' : `${records} known records`})`
-}
-
 function reportedBy({ health }: Running): Damage {
-  const { blocks = 0, records = 0 } = health.damaged_telemetry ?? {}
-  return { findings: health.damage ?? [], blocks, records }
+  return { findings: health.damage ?? [], blocks: health.damaged_telemetry?.blocks ?? 0 }
 }
 
 function foundIn(dataDir: string, isRunning: boolean): Damage | undefined {
@@ -70,7 +59,7 @@ function foundIn(dataDir: string, isRunning: boolean): Damage | undefined {
   const path = databasePath(dataDir)
   // opening the database of a killed gateway would change what the next start reads
   const counted = isRunning || !isMarkedOpen(path) ? attempt(() => countIn(path)) : undefined
-  return { findings, blocks: counted?.blocks ?? 0, records: counted?.records ?? 0 }
+  return { findings, blocks: counted?.blocks ?? 0 }
 }
 
 function notedIn(dataDir: string): Damage['findings'] | undefined {
@@ -81,7 +70,7 @@ function notedIn(dataDir: string): Damage['findings'] | undefined {
   }
 }
 
-function countIn(path: string): { blocks: number; records: number } {
+function countIn(path: string): { blocks: number } {
   const reader = openReader(path)
   try {
     return damagedBlocks(reader)

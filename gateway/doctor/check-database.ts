@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { databasePath } from '#store/db/files.ts'
-import { checkDamage, databaseRefusal, REPAIR } from './check-damage.ts'
-import { type Finding, failure, ok, warning } from './finding.ts'
+import { checkDamage, databaseRefusal } from './check-damage.ts'
+import { type Finding, failure, ok, shared, warning } from './finding.ts'
 import { attempt } from './machine.ts'
 import type { Running } from './running.ts'
 
@@ -38,7 +38,7 @@ export function checkDatabase(dataDir: string, running: Running | undefined): Fi
   if (fault === 'EACCES') return [warning(ABOUT, `this user may not access ${path}`, 'sudo cartbarn doctor')]
   if (fault !== undefined) return [warning(ABOUT, `not in ${dataDir} yet`, 'start the gateway: it creates one')]
   const file = attempt(() => readDatabaseFile(dataDir))
-  if (file === undefined) return [failure(ABOUT, `${path} cannot be read as a database`, REPAIR)]
+  if (file === undefined) return [shared('damage_open', { place: path, detail: 'it cannot be read as a database' })]
   const size = `${Math.ceil(file.bytes / 1e6).toLocaleString('en')} MB`
   const refusal = running === undefined ? databaseRefusal(dataDir) : undefined
   if (refusal !== undefined) return [failure(ABOUT, refusal, PAGE)]
@@ -62,22 +62,11 @@ function accessError(path: string): string | undefined {
 function judgeHealth({ health }: Running): Finding[] {
   const findings: Finding[] = []
   if (health.status !== 'ok')
-    findings.push(
-      failure(
-        ABOUT,
-        `the gateway cannot store anything (${health.detail ?? 'an admin key shows the reason'})`,
-        'see docs/when-something-is-wrong.md, The disk is full or gone',
-      ),
-    )
-  if (health.disk !== undefined)
-    findings.push(warning('disk', health.disk.detail, 'see docs/operation.md, The data folder'))
-  if (health.clock !== 'confirmed')
-    findings.push(
-      warning(
-        'clock',
-        `the gateway reports it as ${health.clock}, and locks nothing automatically`,
-        'confirm it in the app: More',
-      ),
-    )
+    findings.push(shared('store_unusable', { detail: health.detail ?? 'an admin key shows the reason' }))
+  if (health.disk !== undefined) {
+    const percent = Math.floor((100 * health.disk.used_bytes) / health.disk.budget_bytes)
+    findings.push(shared('disk_filling', { percent }))
+  }
+  if (health.clock !== 'confirmed') findings.push(shared('clock_unconfirmed'))
   return findings
 }

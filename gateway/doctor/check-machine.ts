@@ -2,7 +2,7 @@ import { readFileSync, statfsSync } from 'node:fs'
 import { hardwareTimesMs } from '#services/clock/hardware-clock.ts'
 import { isTimeSynchronized } from '#services/clock/time-sync.ts'
 import { MINUTE_MS } from '#shared/time.ts'
-import { type Finding, failure, ok, warning } from './finding.ts'
+import { type Finding, failure, ok, shared, warning } from './finding.ts'
 import { attempt, fileOf, type Machine } from './machine.ts'
 import type { Running } from './running.ts'
 import type { Service } from './service.ts'
@@ -42,15 +42,7 @@ export async function checkClock(machine: Machine): Promise<Finding> {
 /** Fails if the gateway does not recognise its machine: a copied card is a new course, or the same on a new machine. */
 export function checkSameMachine(running: Running | undefined): Finding[] {
   if (running?.health.machine === undefined) return []
-  return [
-    failure(
-      'machine',
-      'the data was used on another machine: until you decide, nothing is sent to the hub and no nightly backup ' +
-        'is made',
-      'the same course on a new machine: confirm it in the app, or stop the gateway and type cartbarn new-site ' +
-        '--same-course; a copy for another course: stop it and type cartbarn new-site --yes',
-    ),
-  ]
+  return [shared('machine_other')]
 }
 
 export function checkMemory(machine: Machine): Finding[] {

@@ -1,12 +1,12 @@
 import type { Config } from '#gateway/config.ts'
+import { namesValues } from '#shared/wire/machine/findings.ts'
 import { mqttClientListSchema } from '#shared/wire/mqtt-status.ts'
-import { type Finding, ok, warning } from './finding.ts'
+import { type Finding, ok, shared } from './finding.ts'
 import { attempt } from './machine.ts'
 import type { Running } from './running.ts'
 
 const ABOUT = 'MQTT'
 const PAGE = 1000
-const SHOWN = 20
 
 /**
  * Lists the clients that still use plain MQTT once there is a certificate, so that an admin can safely close that port.
@@ -20,15 +20,7 @@ export async function checkPlainDevices(
   const plain = await plainClients(running)
   if (plain === undefined) return []
   if (plain.length === 0) return [ok(ABOUT, 'no client uses it without TLS now')]
-  const shown = plain.slice(0, SHOWN).join(', ')
-  const more = plain.length > SHOWN ? ` and ${plain.length - SHOWN} more` : ''
-  return [
-    warning(
-      ABOUT,
-      `${plain.length} still use port ${mqttPort} without TLS: ${shown}${more}`,
-      'leave that port open until they use CARTBARN_MQTTS_PORT; see docs/security.md, TLS',
-    ),
-  ]
+  return [shared('plain_mqtt', namesValues(plain))]
 }
 
 /** Undefined if the gateway does not list its clients. */

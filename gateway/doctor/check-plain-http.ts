@@ -1,10 +1,10 @@
+import { namesValues } from '#shared/wire/machine/findings.ts'
 import { tlsSchema } from '#shared/wire/tls.ts'
-import { type Finding, ok, warning } from './finding.ts'
+import { type Finding, ok, shared } from './finding.ts'
 import { attempt } from './machine.ts'
 import type { Running } from './running.ts'
 
 const ABOUT = 'plain HTTP'
-const SHOWN = 20
 const KINDS = { session: 'tablet', user: 'key of', device: 'zones of' } as const
 
 /**
@@ -17,16 +17,6 @@ export async function checkPlainHttp(running: Running | undefined): Promise<Find
   if (data === undefined || data.certificate === null || !data.plain_http.open) return []
   const uses = data.plain_http.used_by
   if (uses.length === 0) return [ok(ABOUT, 'not used since the gateway was started')]
-  const shown = uses
-    .slice(0, SHOWN)
-    .map(({ kind, name, id, address }) => `${KINDS[kind]} ${name ?? id} (${address})`)
-    .join(', ')
-  const more = uses.length > SHOWN ? ` and ${uses.length - SHOWN} more` : ''
-  return [
-    warning(
-      ABOUT,
-      `${uses.length} used it since the gateway was started: ${shown}${more}`,
-      'leave CARTBARN_PLAIN_HTTP on until they use https://; see docs/security.md, TLS',
-    ),
-  ]
+  const names = uses.map(({ kind, name, id, address }) => `${KINDS[kind]} ${name ?? id} (${address})`)
+  return [shared('plain_http', namesValues(names))]
 }

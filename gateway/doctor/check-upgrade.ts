@@ -1,5 +1,6 @@
+import { undoneValues } from '#shared/wire/machine/findings.ts'
 import { readProgramRecord } from '#store/upgrade/program-record.ts'
-import { type Finding, warning } from './finding.ts'
+import { type Finding, shared } from './finding.ts'
 
 /** Warns if the last upgrade of the data folder failed and was undone. */
 export function checkUpgrade(dataDir: string): Finding[] {
@@ -7,12 +8,5 @@ export function checkUpgrade(dataDir: string): Finding[] {
   const swapped = record?.swappedBack
   // a different program has used the folder since
   if (swapped === undefined || swapped.to !== record?.program) return []
-  const at = new Date(swapped.atMs).toISOString()
-  return [
-    warning(
-      'upgrade',
-      `${swapped.from} could not run, and ${swapped.to} has run again since ${at} (${swapped.reason})`,
-      'see docs/when-something-is-wrong.md, After an upgrade',
-    ),
-  ]
+  return [shared('upgrade_undone', undoneValues(swapped))]
 }

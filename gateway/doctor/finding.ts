@@ -1,5 +1,12 @@
-/** Severity of a finding: only `wrong` makes `cartbarn doctor` exit with 1. */
-type Level = 'ok' | 'mind' | 'wrong'
+import {
+  describeFinding,
+  FINDINGS,
+  type FindingCode,
+  type FindingLevel,
+  type FindingValues,
+} from '#shared/wire/machine/findings.ts'
+
+type Level = 'ok' | FindingLevel
 
 export interface Finding {
   /** Subject, one or two words. */
@@ -22,6 +29,12 @@ export const failure = (about: string, message: string, todo: string): Finding =
   level: 'wrong',
   message,
   todo,
+})
+
+/** Finding that a running gateway reports too, in the same words. */
+export const shared = (code: FindingCode, values: FindingValues = {}): Finding => ({
+  level: FINDINGS[code].level,
+  ...describeFinding(code, values),
 })
 
 export function lineOf({ about, level, message, todo }: Finding): string {

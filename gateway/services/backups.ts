@@ -44,6 +44,8 @@ export interface BackupStatus {
   readonly isRunning: boolean
   /** True if backups are on hold: the data was used on another host, which may own the backups at the target. */
   readonly isHeld: boolean
+  /** Time at which this target was set. */
+  readonly sinceMs: number
   readonly lastGoodMs: number | null
   readonly isOverdue: boolean
   /** Reason of the last failure; null after a success. */
@@ -115,10 +117,11 @@ export class Backups implements Component {
   get status(): BackupStatus | null {
     const { settings } = this.#deps
     if (this.#kept === undefined || settings === undefined) return null
-    const { target, lastGoodMs, fault, triedAtMs, stay } = this.#kept
+    const { target, sinceMs, lastGoodMs, fault, triedAtMs, stay } = this.#kept
     return {
       target,
       keep: settings.keep,
+      sinceMs,
       lastGoodMs,
       fault,
       triedAtMs,

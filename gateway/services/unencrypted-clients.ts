@@ -1,5 +1,8 @@
 import type { Clock } from '#shared/time.ts'
+import type { Fleet } from './fleet.ts'
 import type { Login } from './people/login.ts'
+import type { Sessions } from './people/sessions.ts'
+import type { Users } from './users.ts'
 
 /** Client that used HTTP without TLS, and its last use. */
 export interface UnencryptedUse {
@@ -9,6 +12,24 @@ export interface UnencryptedUse {
   id: string
   address: string
   lastMs: number
+}
+
+/** Sources of the names of clients. */
+export interface UseNames {
+  sessions: Pick<Sessions, 'all'>
+  users: Pick<Users, 'find'>
+  fleet: Pick<Fleet, 'find'>
+}
+
+/** Name of a client; null if it has none. */
+export function nameOfUse({ kind, id }: Pick<UnencryptedUse, 'kind' | 'id'>, deps: UseNames): string | null {
+  const { sessions, users, fleet } = deps
+  const names = {
+    session: () => sessions.all().find(({ row }) => row.sessionId === id)?.row.name,
+    user: () => users.find(id)?.row.name,
+    device: () => fleet.find(id)?.row.name,
+  }
+  return names[kind]() ?? null
 }
 
 /** Limit, above the number of clients of a course; the client unused for longest is dropped first. */

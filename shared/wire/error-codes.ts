@@ -173,6 +173,10 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; otherStatus?
     status: 409,
     meaning: 'The place cannot be read, or the passphrase is wrong, or it has no backups; `detail` has the reason.',
   },
+  no_certificate: {
+    status: 409,
+    meaning: 'The gateway has no certificate that could be renewed.',
+  },
   no_backup_target: {
     status: 409,
     meaning: 'The gateway has no CARTBARN_BACKUP_TO: there are no nightly backups.',

@@ -6,7 +6,6 @@ import * as auditLog from './audit-log.ts'
 import * as backups from './backups.ts'
 import * as cartLocks from './cart-locks.ts'
 import * as carts from './carts.ts'
-import * as checklist from './checklist.ts'
 import * as clock from './clock.ts'
 import * as commands from './commands.ts'
 import * as course from './course.ts'
@@ -20,6 +19,8 @@ import * as geofenceEvents from './geofence-events.ts'
 import * as geofences from './geofences.ts'
 import * as groups from './groups.ts'
 import * as lockEvents from './lock-events.ts'
+import * as machineChecklist from './machine/checklist.ts'
+import * as machineRepairs from './machine/repairs.ts'
 import * as mqttStatus from './mqtt-status.ts'
 import * as notifiers from './notifiers.ts'
 import * as recall from './recall.ts'
@@ -59,9 +60,12 @@ export const operations = {
   'POST /clock/confirm': { body: clock.clockConfirmationSchema, answer: clock.confirmedClockSchema },
   'POST /machine/confirm': { answer: system.confirmedMachineSchema },
   'GET /tls': { answer: tls.tlsSchema },
+  'GET /repairs': { answer: machineRepairs.repairsSchema },
+  'POST /repairs/accept': { answer: machineRepairs.acceptedLossSchema },
+  'POST /tls/renew': { answer: tls.certificateSchema },
   'GET /site': { answer: site.siteSettingsSchema },
   'PATCH /site': { body: site.siteSettingsPatchSchema, answer: site.siteSettingsSchema },
-  'GET /checklist': { answer: checklist.checklistSchema },
+  'GET /checklist': { answer: machineChecklist.checklistSchema },
   'GET /course': { answer: course.courseSchema },
   'PUT /course': { body: course.newCourseSchema, answer: course.changedCourseSchema },
   'DELETE /course': { answer: course.changedCourseSchema },

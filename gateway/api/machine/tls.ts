@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
-import type { UnencryptedUse } from '#services/unencrypted-clients.ts'
+import { nameOfUse, type UnencryptedUse } from '#services/unencrypted-clients.ts'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
@@ -62,13 +62,9 @@ function guideFor(c: Context<ApiEnv>, { config }: NetworkDeps): string | null {
 }
 
 function toUseJson(
-  { kind, id, address, lastMs }: UnencryptedUse,
-  { sessions, users, fleet }: PeopleDeps & DevicesDeps,
+  use: UnencryptedUse,
+  deps: PeopleDeps & DevicesDeps,
 ): z.infer<typeof tlsSchema>['plain_http']['used_by'][number] {
-  const names = {
-    session: () => sessions.all().find(({ row }) => row.sessionId === id)?.row.name,
-    user: () => users.find(id)?.row.name,
-    device: () => fleet.find(id)?.row.name,
-  }
-  return { kind, id, name: names[kind]() ?? null, address, last_at: toIso(lastMs) }
+  const { kind, id, address, lastMs } = use
+  return { kind, id, name: nameOfUse(use, deps), address, last_at: toIso(lastMs) }
 }

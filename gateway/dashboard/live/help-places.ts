@@ -21,6 +21,7 @@ export const HELP_PLACES = {
   groups: 'dashboard#devices-and-groups',
   site: 'dashboard#settings-of-the-course',
   notify: 'alerts#notifiers',
+  repairs: 'when-something-is-wrong',
   storage: 'operation#the-data-folder',
   backups: 'backup',
   damage: 'when-something-is-wrong#something-is-damaged',

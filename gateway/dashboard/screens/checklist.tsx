@@ -1,12 +1,12 @@
 import './cart/needs-you.css'
 import { useEffect, useState } from 'preact/hooks'
 import { toHash } from '#dashboard/live/route.ts'
-import { checklistTexts } from '#dashboard/texts/checklist.ts'
+import { checklistTexts } from '#dashboard/texts/gateway/checklist.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
 import { refusalText } from '#dashboard/ui/refusal.ts'
-import type { ChecklistJson, ChecklistStep } from '#shared/wire/checklist.ts'
+import type { ChecklistJson, ChecklistStep } from '#shared/wire/machine/checklist.ts'
 
 const REFRESH_MS = 10_000
 
@@ -49,9 +49,11 @@ export function Checklist() {
         </button>
       </header>
       <ul>
-        {checklist.steps.map((step) => (
-          <Step key={step.step} of={step} />
-        ))}
+        {checklist.steps
+          .toSorted((a, b) => Number(a.done) - Number(b.done))
+          .map((step) => (
+            <Step key={step.step} of={step} />
+          ))}
       </ul>
       {isAsked && (
         <Question

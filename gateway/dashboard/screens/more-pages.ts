@@ -47,6 +47,7 @@ export const MORE_SECTIONS = {
     page('audit-log', 'admin', 'list', () => import('./gateway/audit-log.tsx').then((at) => at.AuditLogPage)),
   ],
   gateway: [
+    page('repairs', 'admin', 'panels', () => import('./gateway/repairs.tsx').then((at) => at.RepairsPage)),
     page('backups', 'admin', 'panels', () => import('./gateway/backups.tsx').then((at) => at.BackupsPage)),
     page('storage', 'admin', 'panels', () => import('./gateway/storage.tsx').then((at) => at.StoragePage)),
     page('sync', 'admin', 'panels', () => import('./gateway/sync.tsx').then((at) => at.SyncPage)),

@@ -1,4 +1,4 @@
-import { closeSync, constants, existsSync, openSync, readFileSync, realpathSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /** Folders where sticks and other disks are mounted: an unmounted folder there is on the card of the system. */
@@ -82,4 +82,18 @@ function readMount(line: string): Mount {
 function nearestThere(path: string): string {
   const full = resolve(path)
   return existsSync(full) || full === dirname(full) ? full : nearestThere(dirname(full))
+}
+
+/** True if a folder, or the one in which it will be created, is on the disk of the data folder. */
+export function isOnDiskOf(dataDir: string, target: string): boolean {
+  const device = deviceAt(target) ?? deviceAt(dirname(target))
+  return device !== undefined && device === deviceAt(dataDir)
+}
+
+function deviceAt(path: string): number | undefined {
+  try {
+    return statSync(path).dev
+  } catch {
+    return undefined
+  }
 }

@@ -70,6 +70,12 @@ export class DamageFindings extends EventEmitter<FindingsEvents> {
     this.emit('found', finding)
   }
 
+  /** Forgets findings that an admin has accepted. */
+  accept(findings: readonly DamageFinding[]): void {
+    for (const { place, outcome } of findings) this.#findings.delete(`${place} ${outcome}`)
+    this.#note()
+  }
+
   #note(): void {
     if (this.#path === undefined) return
     try {

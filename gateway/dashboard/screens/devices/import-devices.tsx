@@ -18,7 +18,7 @@ import { useRegister } from './use-devices.ts'
 
 type Outcome = AnswerOf<'POST /devices/import'>
 
-const ERROR_ROW_PX = 88
+const ERROR_ROW_PX = 72
 /** Devices of the sample file: the lock and the screen of one cart. */
 const SAMPLE = [
   ['TB-001', 'teebox'],

@@ -16,7 +16,7 @@ stage.eachSetup('the checklist shows the state of the set-up until it is hidden'
   await gateway.register('cl-1')
   await devices.getByText('Done: 1').waitFor()
   await page.getByRole('link', { name: 'Backup None in the last 36 hours' }).click()
-  await page.getByRole('heading', { name: 'Backups' }).waitFor()
+  await page.getByRole('heading', { name: 'Backups', exact: true }).waitFor()
   await page.goBack()
   await page.getByRole('button', { name: 'Hide checklist' }).click()
   await audit()

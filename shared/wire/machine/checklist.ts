@@ -29,8 +29,12 @@ export const checklistSchema = z
               'Step. lock_rules: automatic locks. pins: people with a PIN. tablets: signed-in browsers other than ' +
               "the caller's. notifications: notifiers and webhooks. backup: a good one in the last 36 hours.",
           }),
-          done: z.boolean().meta({ description: 'True if nothing of it is missing.' }),
-          count: z.number().int().nullable().meta({ description: 'Number of what there is; null if not countable.' }),
+          done: z.boolean().meta({ description: 'True if the step is complete.' }),
+          count: z
+            .number()
+            .int()
+            .nullable()
+            .meta({ description: 'Number of items; null if the step has none to count.' }),
         }),
       )
       .meta({ description: 'All steps, in order.' }),

@@ -1,7 +1,4 @@
-import type { ChecklistJson } from '#shared/wire/checklist.ts'
-import { defineTexts } from './texts.ts'
-
-type Step = ChecklistJson['steps'][number]['step']
+import { defineTexts } from '../texts.ts'
 
 export const checklistTexts = defineTexts({
   en: {
@@ -25,7 +22,7 @@ export const checklistTexts = defineTexts({
       notifications: ['Notifications', 'E-mail, push or webhook for alerts'],
       backup: ['Backup', 'None in the last 36 hours'],
       encryption: ['Encryption', 'Others on the network can read keys'],
-    } as Readonly<Record<Step, readonly [title: string, lacks: string]>>,
+    },
   },
   de: {
     title: 'Einrichten',

@@ -1,9 +1,9 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import { CHECKLIST_STEPS, type ChecklistStep, checklistSchema } from '#shared/wire/checklist.ts'
-import { type ApiEnv, createApi, staffOnly } from './api-env.ts'
-import type { AlertsDeps, CourseDeps, DevicesDeps, MachineDeps, NetworkDeps, PeopleDeps, ZonesDeps } from './deps.ts'
+import { CHECKLIST_STEPS, type ChecklistStep, checklistSchema } from '#shared/wire/machine/checklist.ts'
+import { type ApiEnv, createApi, staffOnly } from '../api-env.ts'
+import type { AlertsDeps, CourseDeps, DevicesDeps, MachineDeps, NetworkDeps, PeopleDeps, ZonesDeps } from '../deps.ts'
 
 type ChecklistDeps = PeopleDeps & DevicesDeps & ZonesDeps & CourseDeps & AlertsDeps & MachineDeps & NetworkDeps
 
@@ -11,7 +11,7 @@ type ChecklistDeps = PeopleDeps & DevicesDeps & ZonesDeps & CourseDeps & AlertsD
 export function createChecklistApi(deps: ChecklistDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   api.openapi(
-    route.get('/checklist', 'Get what is left to set up', {
+    route.get('/checklist', 'Get the remaining steps of the set-up', {
       description: 'Steps of setting up a course, each with its present state. For staff and admins.',
       middleware: [staffOnly],
       responses: answers(checklistSchema, 'All steps, in the order of the app.', 403),

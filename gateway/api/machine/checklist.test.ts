@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CHECKLIST_STEPS } from '#shared/wire/checklist.ts'
+import { CHECKLIST_STEPS } from '#shared/wire/machine/checklist.ts'
 import { ok, scene } from '#testing/scene.ts'
 
 const { g, onlyFor } = scene({ inScope: ['cart-1'] })
