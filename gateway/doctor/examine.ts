@@ -11,6 +11,7 @@ import { checkPackage } from './check-package.ts'
 import { checkPlainDevices } from './check-plain-devices.ts'
 import { checkPlainHttp } from './check-plain-http.ts'
 import { checkPorts } from './check-ports.ts'
+import { checkReported } from './check-reported.ts'
 import { checkUpgrade } from './check-upgrade.ts'
 import { checkUpstream } from './check-upstream.ts'
 import { checkWear } from './check-wear.ts'
@@ -111,6 +112,7 @@ export async function examine(machine: Machine, options: ExamineOptions): Promis
       ...(await checkPlainHttp(running)),
       ...(await checkPlainDevices(config, running)),
       ...(await checkUpstream(machine, config.upstream, running)),
+      ...(await checkReported(running)),
     ],
     settings,
     running,

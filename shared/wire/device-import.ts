@@ -28,8 +28,9 @@ export const deviceFileSchema = z.custom<Blob>().meta({
   type: 'string',
   description:
     'CSV file whose first line names the columns hardware_id, device_type, name, cart, group and kind (of the cart), ' +
-    'in any order. Separated by comma, semicolon or tab, or as set by a preceding line `sep=;`; UTF-8, UTF-16 or ' +
-    'windows-1252; up to 5,000 lines.',
+    'in any order, or as the app does in English or German; a type may also be lock or screen. ' +
+    'Separated by comma, semicolon or tab, or as set by a preceding line `sep=;`; UTF-8, UTF-16 or windows-1252; up ' +
+    'to 5,000 lines.',
   example: 'hardware_id,device_type,name,cart,group,kind\ncart-07,teebox,Cart 7,7,North,golf_cart\n',
 })
 

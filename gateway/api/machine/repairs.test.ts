@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import { checkBackups } from '#gateway/doctor/check-backups.ts'
 import { checkCertificate } from '#gateway/doctor/check-certificate.ts'
 import { checkDatabase } from '#gateway/doctor/check-database.ts'
+import { checkReported } from '#gateway/doctor/check-reported.ts'
 import { lineOf } from '#gateway/doctor/finding.ts'
 import { thisMachine } from '#gateway/doctor/machine.ts'
 import { findRunning } from '#gateway/doctor/running.ts'
@@ -73,6 +74,13 @@ test('a recipient that cannot be reached is a finding with a test message', asyn
   const { action, target, message } = (await failing()) ?? {}
   assert.deepEqual([action, target], ['send_test', notifier_id])
   assert.match(message ?? '', /127\.0\.0\.1:9\/barn failed: /)
+  const { port } = new URL(g.http)
+  const running = (key?: string) => findRunning({ host: '127.0.0.1', httpPort: Number(port), tls: undefined }, key)
+  assert.deepEqual(
+    (await checkReported(await running(ADMIN_KEY))).map((finding) => finding.message),
+    [message],
+  )
+  assert.deepEqual(await checkReported(await running()), [])
 })
 
 test('a certificate is read again on request, and clients without TLS are named', async (t) => {

@@ -87,7 +87,7 @@ function Finding({ finding: { code, level, values, action, target }, onDone }: F
       </div>
       {isAsked && action !== null && (
         <Question
-          title={texts.questions[action]}
+          title={`${texts.actions[action]}?`}
           action={texts.actions[action]}
           onCancel={() => ask(false)}
           onAnswer={async () => {

@@ -39,7 +39,7 @@ stage.eachSetup('the gateway backs up and confirms its clock from the list of fa
     await page.getByText('Backup started.').waitFor()
     await first.waitFor({ state: 'detached' })
     await page.locator('section').filter({ hasText: 'Not confirmed' }).getByRole('button').click()
-    await page.getByRole('dialog', { name: 'Confirm the time of the gateway?' }).waitFor()
+    await page.getByRole('dialog', { name: 'Confirm time?' }).waitFor()
     await audit()
     await page.getByRole('dialog').getByRole('button', { name: 'Confirm time' }).click()
     await page.getByText('Time confirmed.', { exact: true }).waitFor()

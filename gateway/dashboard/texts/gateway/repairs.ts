@@ -14,14 +14,6 @@ export const repairTexts = defineTexts({
       renew_certificate: 'Renew certificate',
       send_test: 'Send test message',
     },
-    questions: {
-      accept_loss: 'Accept what is lost?',
-      back_up: 'Back up now?',
-      confirm_clock: 'Confirm the time of the gateway?',
-      confirm_machine: 'Is this the same course on a new computer?',
-      renew_certificate: 'Renew the certificate?',
-      send_test: 'Send a test message?',
-    },
     done: {
       accept_loss: 'Accepted.',
       back_up: 'Backup started. The finding goes when it has succeeded.',
@@ -46,14 +38,6 @@ export const repairTexts = defineTexts({
       confirm_machine: 'Derselbe Platz',
       renew_certificate: 'Zertifikat erneuern',
       send_test: 'Testnachricht senden',
-    },
-    questions: {
-      accept_loss: 'Verlust akzeptieren?',
-      back_up: 'Jetzt sichern?',
-      confirm_clock: 'Zeit des Gateways bestätigen?',
-      confirm_machine: 'Ist das derselbe Platz auf einem neuen Rechner?',
-      renew_certificate: 'Zertifikat erneuern?',
-      send_test: 'Testnachricht senden?',
     },
     done: {
       accept_loss: 'Akzeptiert.',
