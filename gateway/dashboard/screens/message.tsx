@@ -53,8 +53,25 @@ export function MessageDialog({ carts, onCancel, onSent }: MessageDialogProps) {
   )
 }
 
+/** Messages and other commands to several carts: `ask` opens the dialog, and `status` shows what became of them. */
+export function useMessages() {
+  const [carts, ask] = useState<readonly string[] | null>(null)
+  const [sent, setSent] = useState<readonly CommandProgress[]>([])
+  const show = (commands: readonly CommandProgress[]) => {
+    ask(null)
+    setSent(commands)
+  }
+  const status = (
+    <>
+      <SentStatus sent={sent} />
+      {carts !== null && <MessageDialog carts={carts} onCancel={() => ask(null)} onSent={show} />}
+    </>
+  )
+  return { ask, show, status }
+}
+
 /** Number of carts that have confirmed their command, and those that failed. */
-export function SentStatus({ sent }: { sent: readonly CommandProgress[] }) {
+function SentStatus({ sent }: { sent: readonly CommandProgress[] }) {
   const texts = messageTexts()
   const inStage = (kind: string) => sent.filter(({ stage }) => stage.value.kind === kind)
   const failed = inStage('failed').map(({ wanted }) => wanted.cart)

@@ -1,6 +1,5 @@
 import './pace/pace.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import type { CommandProgress } from '#dashboard/live/commands.ts'
 import { byNumber, isParked } from '#dashboard/live/fleet/marker-style.ts'
 import { playingGroupsOf } from '#dashboard/live/playing-groups.ts'
 import { toHash } from '#dashboard/live/route.ts'
@@ -13,7 +12,7 @@ import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
-import { MessageDialog, SentStatus } from './message.tsx'
+import { useMessages } from './message.tsx'
 import { FLIGHT_ROW_PX, FlightRow } from './pace/flight-row.tsx'
 import { type Rounds, useRounds } from './pace/use-rounds.ts'
 
@@ -41,20 +40,19 @@ export function PaceList({ rounds, isFailed }: Rounds) {
   const texts = paceTexts()
   const carts = fleet.version.value >= 0 ? cartsToMessage(fleet.carts.values(), screenTypes.value) : []
   const course = useCourseHoles()
-  const [asked, setAsked] = useState<readonly string[] | null>(null)
-  const [sent, setSent] = useState<readonly CommandProgress[]>([])
+  const { ask, show, status } = useMessages()
   const flights = useMemo(() => playingGroupsOf(rounds ?? []), [rounds])
   const minutesPerHole = settings.value?.minutes_per_hole ?? DEFAULT_SITE_SETTINGS.minutesPerHole
   return (
     <div class="pace">
       <p class="small">{texts.why}</p>
       {me.value?.role !== 'user' && carts.length > 0 && (
-        <button type="button" class="button" onClick={() => setAsked(carts)}>
+        <button type="button" class="button" onClick={() => ask(carts)}>
           <Icon name="message" />
           {texts.messageAll(carts.length)}
         </button>
       )}
-      <SentStatus sent={sent} />
+      {status}
       {isFailed && <p role="alert">{texts.cannotLoad}</p>}
       {rounds === null && !isFailed && <NotKnown />}
       {flights.length === 0 && course !== null && <NoRounds {...course} isKnown={rounds !== null} />}
@@ -66,22 +64,12 @@ export function PaceList({ rounds, isFailed }: Rounds) {
                 flight={flight}
                 minutesPerHole={minutesPerHole}
                 holesOfCourse={course?.holes ?? 0}
-                onMessage={() => setAsked(flight.carts)}
-                onBeep={setSent}
+                onMessage={() => ask(flight.carts)}
+                onBeep={show}
               />
             )}
           </VirtualList>
         </div>
-      )}
-      {asked !== null && (
-        <MessageDialog
-          carts={asked}
-          onCancel={() => setAsked(null)}
-          onSent={(commands) => {
-            setAsked(null)
-            setSent(commands)
-          }}
-        />
       )}
     </div>
   )

@@ -23,7 +23,7 @@ export const paceTexts = defineTexts({
     playedFor: (span: string) => `${span} so far`,
     finish: (time: string) => `finishes about ${time}`,
     message: 'Message',
-    messageAll: (count: number) => `Message ${count === 1 ? 'the cart' : `all ${count} carts`} on the course`,
+    messageAll: (count: number) => `Message carts out (${count})`,
     beep: 'Beep',
   },
   de: {
@@ -47,7 +47,7 @@ export const paceTexts = defineTexts({
     playedFor: (span: string) => `bisher ${span}`,
     finish: (time: string) => `fertig gegen ${time}`,
     message: 'Nachricht',
-    messageAll: (count: number) => `Nachricht an ${count === 1 ? 'das Cart' : `alle ${count} Carts`} auf dem Platz`,
+    messageAll: (count: number) => `Nachricht an Carts draußen (${count})`,
     beep: 'Piepen',
   },
 })

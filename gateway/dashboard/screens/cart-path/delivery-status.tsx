@@ -1,13 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
 import { zoneReach } from '#dashboard/live/cart-path.ts'
-import type { CommandProgress } from '#dashboard/live/commands.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { screenOf } from '#dashboard/live/safe-lock.ts'
 import { messageTexts } from '#dashboard/texts/cart-actions.ts'
 import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
-import { MessageDialog, SentStatus } from '../message.tsx'
+import { useMessages } from '../message.tsx'
 
 const RELOAD_EVERY_MS = 3_000
 /** Maximum number of carts listed by name. */
@@ -19,8 +18,7 @@ type Applied = AnswerOf<'GET /zones/applied'>
 export function DeliveryStatus({ version }: { version: number }) {
   const { fleet, screenTypes } = useDashboard()
   const texts = cartPathTexts()
-  const [isAsking, setAsking] = useState(false)
-  const [sent, setSent] = useState<readonly CommandProgress[]>([])
+  const { ask, status } = useMessages()
   const applied = useApplied(version)
   if (applied === null) return null
   const { has, waiting, cannot } = zoneReach(applied, fleet.version.value >= 0 ? fleet.carts.values() : [])
@@ -37,21 +35,11 @@ export function DeliveryStatus({ version }: { version: number }) {
       <CartLinks title={texts.waiting} carts={waiting} />
       <CartLinks title={texts.cannot} carts={cannot} />
       {withScreen.length > 0 && (
-        <button type="button" class="button" onClick={() => setAsking(true)}>
+        <button type="button" class="button" onClick={() => ask(withScreen)}>
           {messageTexts().messageTo(withScreen)}
         </button>
       )}
-      <SentStatus sent={sent} />
-      {isAsking && (
-        <MessageDialog
-          carts={withScreen}
-          onCancel={() => setAsking(false)}
-          onSent={(commands) => {
-            setAsking(false)
-            setSent(commands)
-          }}
-        />
-      )}
+      {status}
     </section>
   )
 }

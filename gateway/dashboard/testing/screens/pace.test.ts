@@ -75,11 +75,13 @@ stage.test('an admin writes the quick messages, and all carts on the course rece
   await page.getByRole('button', { name: 'Pace', exact: true }).click()
   await page.getByRole('region', { name: 'Pace of play' }).getByText('Carts 7, 8').waitFor()
   await audit()
-  await page.getByRole('button', { name: 'Message all 2 carts on the course' }).click()
+  await page.getByRole('button', { name: 'Message carts out (2)' }).click()
   await page.getByRole('button', { name: 'Fog on hole 2.' }).click()
   await page.getByText('Confirmed: 0 of 2.').waitFor()
-  const sent = await gateway.request('GET', '/devices/screen-7/commands')
-  assert.equal(sent.body.commands[0].params.text, 'Fog on hole 2.')
+  await eventually(async () => {
+    const { body } = await gateway.request('GET', '/devices/screen-7/commands')
+    return body.commands[0].params.text === 'Fog on hole 2.'
+  }, 'the screen of a cart receives it')
   // without a screen
   await page.getByRole('button', { name: 'Beep cart 21' }).click()
   await page.getByText('Confirmed: 0 of 1.').waitFor()
