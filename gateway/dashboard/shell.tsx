@@ -7,11 +7,11 @@ import { type ScreenName, screensFor, toHash } from '#dashboard/live/route.ts'
 import { AlertBar, RecallBar } from '#dashboard/screens/alerts/alert-bars.tsx'
 import { RecallButton } from '#dashboard/screens/alerts/recall-button.tsx'
 import { formatMoment, formatTime } from '#dashboard/texts/format.ts'
-import { moreTexts } from '#dashboard/texts/more.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
-import { Button } from '#dashboard/ui/button.tsx'
+import { Button, ButtonLink } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Dialog } from '#dashboard/ui/dialog.tsx'
+import { loadHelp } from '#dashboard/ui/help-button.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { lazy } from '#dashboard/ui/lazy.tsx'
 import { useTitle } from '#dashboard/ui/use-title.ts'
@@ -43,7 +43,7 @@ export function Shell() {
   const Screen = screen === undefined ? NoScreen : COMPONENTS[screen]
   // each page of More has its own title
   useTitle(screen === 'more' ? null : shellTexts()[screen ?? 'map'])
-  useEffect(() => loadAhead([loadPersonDialog, ...screens.map((name) => LOADS[name])], loadsOfMore), [])
+  useEffect(() => loadAhead([loadPersonDialog, loadHelp, ...screens.map((name) => LOADS[name])], loadsOfMore), [])
   return (
     <div class="shell">
       <Rail current={screen} screens={screens} />
@@ -71,13 +71,9 @@ function NoScreen() {
   const { screen } = router.route.value
   return (
     <div class="page">
-      <p role="status">
-        {screen === null ? texts.noPage(location.hash) : `${texts[screen]} · ${moreTexts().forStaff}`}
-      </p>
+      <p role="status">{screen === null ? texts.noPage(location.hash) : `${texts[screen]} · ${texts.forStaff}`}</p>
       <p>
-        <a class="button main" href={toHash('map')}>
-          {texts.toMap}
-        </a>
+        <ButtonLink text={texts.toMap} is="main" href={toHash('map')} />
       </p>
     </div>
   )

@@ -4,6 +4,7 @@ import type { DeviceJson } from '#shared/wire/devices.ts'
 
 /** Converts a device to the JSON of every list and of every response about one device. */
 export function toDeviceJson({ row, reported, isOnline }: Device): DeviceJson {
+  const firmware = reported.state.status?.fw
   return {
     short_id: row.shortId,
     hardware_id: row.hardwareId,
@@ -12,6 +13,7 @@ export function toDeviceJson({ row, reported, isOnline }: Device): DeviceJson {
     cart: row.cart,
     attributes: reported.state.values,
     is_online: isOnline,
+    ...(typeof firmware === 'string' ? { firmware } : {}),
     group_id: row.groupId,
     enrolled_with_shared_key: row.isOnSharedKey,
     created_at: toIso(row.createdAtMs),

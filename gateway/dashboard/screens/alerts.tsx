@@ -10,7 +10,7 @@ import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 import { useAlertActions } from './alerts/acknowledge.ts'
 import { AlertDialog } from './alerts/alert-dialog.tsx'
-import { AlertFilters, SoundButton } from './alerts/alert-filters.tsx'
+import { AlertFilters, SoundButton, useAlertFilter } from './alerts/alert-filters.tsx'
 import { ALERT_ROW_PX, AlertRow } from './alerts/alert-row.tsx'
 import { useClosedAlerts } from './alerts/closed-alerts.ts'
 import { RecallScreen } from './alerts/recall-screen.tsx'
@@ -30,7 +30,7 @@ export function AlertsScreen() {
 function AlertList() {
   const { fleet, me } = useDashboard()
   const texts = alertTexts()
-  const [filter, setFilter] = useState<AlertFilter>({ kind: null, cart: '' })
+  const [filter, setFilter] = useAlertFilter()
   const [shown, setShown] = useState<AlertJson | null>(null)
   const closed = useClosedAlerts(filter)
   const { act, fault, isSending } = useAlertActions()

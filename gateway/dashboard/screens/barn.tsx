@@ -9,6 +9,7 @@ import { expandedExtent, extentOfZone } from '#dashboard/map/first-view.ts'
 import { LiveMap } from '#dashboard/map/live-map.tsx'
 import { SiteZones } from '#dashboard/map/site-zones.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
+import { ButtonLink } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpButton } from '#dashboard/ui/help-button.tsx'
 import { BarnForm } from './barn/barn-form.tsx'
@@ -81,9 +82,7 @@ export function BarnScreen() {
         {isAdmin && <CartPlaces onPlace={goTo} />}
         {isAdmin && <TypedPlace onPlace={goTo} />}
         {isAdmin && circle !== null && <BarnForm circle={circle} barn={barn} onCircle={setCircle} />}
-        <a class="button wide" href={toHash('map')}>
-          {texts.back}
-        </a>
+        <ButtonLink text={texts.back} is="wide" href={toHash('map')} />
       </section>
     </div>
   )

@@ -6,6 +6,7 @@ import type { ShownCourse } from '#dashboard/map/course-base-map.ts'
 import { LiveMap } from '#dashboard/map/live-map.tsx'
 import { SiteZones } from '#dashboard/map/site-zones.ts'
 import { courseTexts } from '#dashboard/texts/course.ts'
+import { ButtonLink } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
 import { NotKnown } from '#dashboard/ui/not-known.tsx'
@@ -53,9 +54,7 @@ export function CourseScreen() {
             <PhotoPanel course={course} touched={touched} onPreview={setPhoto} />
           </>
         )}
-        <a class="button wide" href={toHash('map')}>
-          {texts.back}
-        </a>
+        <ButtonLink text={texts.back} is="wide" href={toHash('map')} />
       </div>
     </div>
   )

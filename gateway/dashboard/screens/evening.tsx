@@ -1,3 +1,4 @@
+import '#dashboard/ui/pages.css'
 import './evening.css'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { isEveningNear } from '#dashboard/live/evening-near.ts'
@@ -9,7 +10,6 @@ import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpButton } from '#dashboard/ui/help-button.tsx'
-import { Icon } from '#dashboard/ui/icons.tsx'
 import { Table } from '#dashboard/ui/table.tsx'
 import type { CartJson } from '#shared/wire/carts.ts'
 import { useCartColumns } from './cart-columns.tsx'
@@ -72,15 +72,13 @@ function LockOpen({ groups, bulk }: { groups: EveningGroups; bulk: Bulk }) {
       <div role="status" class="evening-status">
         {bulk.message}
       </div>
-      <button
-        type="button"
-        class="button main wide"
+      <Button
+        icon="lock"
+        text={texts.lockOpen}
+        is="main wide"
         disabled={groups.open.length === 0 || bulk.isSending || isGone}
         onClick={() => void bulk.send(groups.open.length)}
-      >
-        <Icon name="lock" />
-        {texts.lockOpen}
-      </button>
+      />
     </div>
   )
 }

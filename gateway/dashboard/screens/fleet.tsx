@@ -1,3 +1,4 @@
+import '#dashboard/ui/pages.css'
 import './fleet.css'
 import { useEffect, useMemo } from 'preact/hooks'
 import { toFleetCsv } from '#dashboard/live/fleet/fleet-csv.ts'

@@ -1,3 +1,4 @@
+import '#dashboard/ui/pages.css'
 import './more/more.css'
 import type { ComponentType } from 'preact'
 import { isAtLeast } from '#dashboard/live/pin-prompt.ts'
@@ -107,7 +108,7 @@ function Overview({ asked }: { asked: MorePage | undefined }) {
         <p class="panel" role="status">
           {asked === undefined
             ? shellTexts().noPage(rest)
-            : `${texts.pages[asked.path][0]} · ${asked.role === 'admin' ? texts.forAdmins : texts.forStaff}`}
+            : `${texts.pages[asked.path][0]} · ${asked.role === 'admin' ? texts.forAdmins : shellTexts().forStaff}`}
         </p>
       )}
       {wanted === '' && <PinUserPanel />}

@@ -1,3 +1,4 @@
+import '#dashboard/ui/pages.css'
 import './pace/pace.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { byNumber, isParked } from '#dashboard/live/fleet/marker-style.ts'

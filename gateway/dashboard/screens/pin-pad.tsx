@@ -2,7 +2,6 @@ import './pin-pad.css'
 import { useRef, useState } from 'preact/hooks'
 import { personTexts } from '#dashboard/texts/person.ts'
 import { Button } from '#dashboard/ui/button.tsx'
-import { Icon } from '#dashboard/ui/icons.tsx'
 
 const SHORTEST = 4
 const LONGEST = 6
@@ -44,14 +43,7 @@ export function PinPad({ isSending, onPin }: PinPadProps) {
         {DIGITS.map((digit) => (
           <Button text={digit} key={digit} onClick={() => add(digit)} />
         ))}
-        <button
-          type="button"
-          class="button"
-          aria-label={texts.erase}
-          onClick={() => setPin((known) => known.slice(0, -1))}
-        >
-          <Icon name="back" />
-        </button>
+        <Button icon="back" aria-label={texts.erase} onClick={() => setPin((known) => known.slice(0, -1))} />
         <button type="button" class="button" onClick={() => add('0')}>
           0
         </button>

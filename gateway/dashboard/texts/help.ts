@@ -3,7 +3,6 @@ import { defineTexts } from './texts.ts'
 /** Help for the screens of the rail, in one or two sentences; pages of More have their own. */
 export const helpTexts = defineTexts({
   en: {
-    help: 'Help',
     more: 'Read more',
     close: 'Close',
     screens: {
@@ -16,7 +15,6 @@ export const helpTexts = defineTexts({
     },
   },
   de: {
-    help: 'Hilfe',
     more: 'Mehr (auf Englisch)',
     close: 'Schließen',
     screens: {

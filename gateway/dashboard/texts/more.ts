@@ -82,7 +82,6 @@ export const moreTexts = defineTexts({
     look: 'View',
     tryAgain: 'Try again',
     forAdmins: 'Admins only.',
-    forStaff: 'Staff only.',
     loading: 'Loading',
   },
   de: {
@@ -167,7 +166,6 @@ export const moreTexts = defineTexts({
     look: 'Ansehen',
     tryAgain: 'Erneut versuchen',
     forAdmins: 'Nur für Admins.',
-    forStaff: 'Nur für Personal.',
     loading: 'Lädt',
   },
 })

@@ -13,8 +13,6 @@ interface AskButtonProps {
   /** Name of the button for screen readers, where several have the same action. */
   label?: string
   isReady?: boolean
-  /** True for an action that can be undone. */
-  isHarmless?: boolean
   refusal?: (error: ApiError) => string
   onAnswer: () => Promise<unknown>
   /** Fields below the consequence. */
@@ -23,7 +21,7 @@ interface AskButtonProps {
 
 /** Button whose action needs an answer first; the question stays open until it is done. */
 export function AskButton(props: AskButtonProps) {
-  const { action, title, means, label, isReady = true, isHarmless, refusal, onAnswer, children } = props
+  const { action, title, means, label, isReady = true, refusal, onAnswer, children } = props
   const [isAsked, ask] = useState(false)
   return (
     <>
@@ -32,7 +30,7 @@ export function AskButton(props: AskButtonProps) {
         <Question
           title={title}
           action={action}
-          isDanger={isHarmless !== true}
+          isDanger
           isReady={isReady}
           refusal={refusal ?? refusalText}
           onCancel={() => ask(false)}

@@ -1,5 +1,5 @@
 import { HELP_PLACES, type HelpTopic } from '#dashboard/live/help-places.ts'
-import { helpTexts } from '#dashboard/texts/help.ts'
+import { shellTexts } from '#dashboard/texts/shell.ts'
 import { helpAddress } from '#shared/help-pages.ts'
 
 interface HelpLinkProps {
@@ -10,14 +10,13 @@ interface HelpLinkProps {
 
 /** Link to the docs of the gateway in a new page, so that nothing typed here is lost. */
 export function HelpLink({ topic, words }: HelpLinkProps) {
-  const texts = helpTexts()
   return (
     <a
       class="button"
       href={helpAddress(HELP_PLACES[topic])}
       target="_blank"
       rel="noopener"
-      aria-label={words === undefined ? texts.help : undefined}
+      aria-label={words === undefined ? shellTexts().help : undefined}
     >
       {words ?? '?'}
     </a>

@@ -1,3 +1,4 @@
+import './table.css'
 import './virtual-list.css'
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { shellTexts } from '#dashboard/texts/shell.ts'
-import { Button } from './button.tsx'
+import { Button, ButtonLink } from './button.tsx'
 import { useDashboard } from './dashboard-context.ts'
 
 /** Banner of a page loaded over plain HTTP: it can move to TLS, or its tablet must first trust the gateway. */
@@ -17,9 +17,7 @@ export function TlsBanner() {
         {offer.kind === 'move' ? (
           <Button text={texts.tlsGo} onClick={() => tlsMove.go()} />
         ) : (
-          <a class="button" href={offer.url}>
-            {texts.tlsGuide}
-          </a>
+          <ButtonLink text={texts.tlsGuide} href={offer.url} />
         )}
         <Button text={texts.later} onClick={() => putOff(true)} />
       </span>

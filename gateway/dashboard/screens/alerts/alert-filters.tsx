@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import type { AlertFilter } from '#dashboard/live/alert-list.ts'
 import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -8,6 +8,14 @@ import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 interface AlertFiltersProps {
   filter: AlertFilter
   onFilter: (filter: AlertFilter) => void
+}
+
+/** Filter of the list, which lives in the address. */
+export function useAlertFilter(): [AlertFilter, (filter: AlertFilter) => void] {
+  const { router } = useDashboard()
+  const { kind = '', cart = '' } = router.route.value.query
+  const filter = useMemo(() => ({ kind: kindOf(kind), cart }), [kind, cart])
+  return [filter, (next) => router.choose({ kind: next.kind ?? '', cart: next.cart })]
 }
 
 export function AlertFilters({ filter, onFilter }: AlertFiltersProps) {

@@ -6,7 +6,6 @@ import { barnTexts } from '#dashboard/texts/barn.ts'
 import { formatDistance, formatLength } from '#dashboard/texts/format.ts'
 import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { Icon } from '#dashboard/ui/icons.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
 import { ApiError } from '#shared/client.ts'
 import type { SiteFeatureJson } from '#shared/wire/zones.ts'
@@ -49,26 +48,12 @@ export function BarnForm({ circle, barn, onCircle }: BarnFormProps) {
     <>
       {/* biome-ignore lint/a11y/useSemanticElements: two buttons and a number are no form of their own */}
       <div class="stepper" role="group" aria-label={texts.radius}>
-        <button
-          type="button"
-          class="button"
-          aria-label={texts.smaller}
-          onClick={() => onCircle(resizedRadius(circle, -1, units))}
-        >
-          <Icon name="minus" />
-        </button>
+        <Button icon="minus" aria-label={texts.smaller} onClick={() => onCircle(resizedRadius(circle, -1, units))} />
         <output>
           <span class="small">{texts.radius}</span>
           <b>{formatLength(circle.radiusM, units)}</b>
         </output>
-        <button
-          type="button"
-          class="button"
-          aria-label={texts.larger}
-          onClick={() => onCircle(resizedRadius(circle, 1, units))}
-        >
-          <Icon name="plus" />
-        </button>
+        <Button icon="plus" aria-label={texts.larger} onClick={() => onCircle(resizedRadius(circle, 1, units))} />
       </div>
       <Button
         text={outcome?.kind === 'saving' ? `${texts.saving} …` : texts.save}

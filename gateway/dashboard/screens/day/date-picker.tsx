@@ -1,15 +1,13 @@
 import { adjacentDay } from '#dashboard/live/replay/day-address.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
-import { Icon } from '#dashboard/ui/icons.tsx'
+import { Button } from '#dashboard/ui/button.tsx'
 import { isCalendarDate } from '#shared/site/time-zone.ts'
 
 /** Picker for a day in the course's time zone, with buttons for the adjacent days. */
 export function DatePicker({ date, onDate }: { date: string; onDate: (date: string) => void }) {
   const texts = dayTexts()
   const dayButton = (days: -1 | 1, label: string, icon: 'back' | 'next') => (
-    <button type="button" class="button" aria-label={label} onClick={() => onDate(adjacentDay(date, days))}>
-      <Icon name={icon} />
-    </button>
+    <Button icon={icon} aria-label={label} onClick={() => onDate(adjacentDay(date, days))} />
   )
   return (
     <div class="date-picker">

@@ -5,8 +5,8 @@ import type { Playback, Span } from '#dashboard/live/replay/playback.ts'
 import { SPEEDS, type Speed } from '#dashboard/live/replay/playback.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
 import { formatSecond } from '#dashboard/texts/format.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { Icon } from '#dashboard/ui/icons.tsx'
 
 interface TimeBarProps {
   playback: Playback
@@ -85,10 +85,12 @@ function Controls({ playback }: { playback: Playback }) {
   const isPlaying = playback.isPlaying.value
   return (
     <div class="time-controls">
-      <button type="button" class="button main" onClick={() => (isPlaying ? playback.pause() : playback.play())}>
-        <Icon name={isPlaying ? 'pause' : 'play'} />
-        {isPlaying ? texts.pause : texts.play}
-      </button>
+      <Button
+        icon={isPlaying ? 'pause' : 'play'}
+        text={isPlaying ? texts.pause : texts.play}
+        is="main"
+        onClick={() => (isPlaying ? playback.pause() : playback.play())}
+      />
       <output class="time-now">{formatSecond(playback.atMs.value, site.value.time_zone)}</output>
       <select
         class="input"

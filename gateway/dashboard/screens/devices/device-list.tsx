@@ -2,6 +2,7 @@ import { isDeviceFound, lockOf } from '#dashboard/live/device-list.ts'
 import { deviceTexts, typeText } from '#dashboard/texts/devices.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { formatAge } from '#dashboard/texts/format.ts'
+import { ButtonLink } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { SearchField } from '#dashboard/ui/search-field.tsx'
 import { type Column, Table } from '#dashboard/ui/table.tsx'
@@ -23,12 +24,8 @@ export function DeviceList({ chosen }: { chosen: string | null }) {
       <div class="row">
         <p class="grow">{texts.what}</p>
         <SearchField name={texts.search} value={search} onSearch={setSearch} />
-        <a class="button main" href={router.beside('devices/new')}>
-          {texts.add}
-        </a>
-        <a class="button" href={router.beside('devices/import')}>
-          {texts.importCsv}
-        </a>
+        <ButtonLink text={texts.add} is="main" href={router.beside('devices/new')} />
+        <ButtonLink text={texts.importCsv} href={router.beside('devices/import')} />
       </div>
       <AdminList of={list}>{(register) => <Rows {...register} search={search} chosen={chosen} />}</AdminList>
     </div>
@@ -96,6 +93,13 @@ function useColumns(groups: readonly GroupJson[]): Column<DeviceJson>[] {
       is: 'wide',
       ...by((one) => one.last_responded_at ?? ''),
       cell: ({ last_responded_at: at }) => (at === undefined ? texts.neverHeard : formatAge(at, nowMs)),
+    },
+    {
+      key: 'version',
+      title: texts.version,
+      is: 'wide',
+      ...by(({ firmware }) => firmware ?? ''),
+      cell: ({ firmware }) => firmware ?? '–',
     },
   ]
 }

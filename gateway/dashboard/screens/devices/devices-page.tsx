@@ -1,5 +1,6 @@
 import './devices.css'
 import { deviceTexts } from '#dashboard/texts/devices.ts'
+import { ButtonLink } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Panes } from '#dashboard/ui/panes.tsx'
 import { DeviceList } from './device-list.tsx'
@@ -21,9 +22,7 @@ export function DevicesPage() {
       chosen={
         <div class="stack">
           <p>
-            <a class="button" href={router.beside('devices')}>
-              {texts.back}
-            </a>
+            <ButtonLink text={texts.back} href={router.beside('devices')} />
           </p>
           {what === 'new' && <NewDevice />}
           {what === 'import' && <ImportDevices />}

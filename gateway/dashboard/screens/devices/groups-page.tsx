@@ -1,6 +1,7 @@
 import './devices.css'
 import { useState } from 'preact/hooks'
 import { groupTexts } from '#dashboard/texts/devices.ts'
+import { ButtonLink } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Panes } from '#dashboard/ui/panes.tsx'
 import { SendForm } from '#dashboard/ui/send-form.tsx'
@@ -21,9 +22,7 @@ export function GroupsPage() {
   const chosen = id !== undefined && (
     <div class="stack">
       <p>
-        <a class="button" href={router.beside('groups')}>
-          {texts.back}
-        </a>
+        <ButtonLink text={texts.back} href={router.beside('groups')} />
       </p>
       <GroupPage key={id} groupId={Number(id)} />
     </div>

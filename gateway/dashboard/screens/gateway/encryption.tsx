@@ -2,6 +2,7 @@ import './gateway.css'
 import { toHash } from '#dashboard/live/route.ts'
 import { formatDay } from '#dashboard/texts/format.ts'
 import { encryptionTexts } from '#dashboard/texts/gateway/encryption.ts'
+import { ButtonLink } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Facts } from '#dashboard/ui/facts.tsx'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
@@ -93,12 +94,8 @@ function Trust({ authority: { fingerprint, guide } }: { authority: NonNullable<T
       <h3>{texts.fingerprint}</h3>
       <p class="address">{fingerprint}</p>
       <p class="row">
-        <a class="button" href="/trust/cartbarn.crt" download>
-          {texts.certificate}
-        </a>
-        <a class="button" href="/trust/cartbarn.mobileconfig" download>
-          {texts.profile}
-        </a>
+        <ButtonLink text={texts.certificate} href="/trust/cartbarn.crt" download />
+        <ButtonLink text={texts.profile} href="/trust/cartbarn.mobileconfig" download />
       </p>
     </section>
   )
@@ -121,9 +118,7 @@ function PlainUses({ uses }: { uses: Tls['plain_http']['used_by'] }) {
           ])}
         />
       )}
-      <a class="button" href={toHash('more', 'mqtt')}>
-        {texts.mqtt}
-      </a>
+      <ButtonLink text={texts.mqtt} href={toHash('more', 'mqtt')} />
     </section>
   )
 }

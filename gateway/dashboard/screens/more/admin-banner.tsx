@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { toHash } from '#dashboard/live/route.ts'
 import { formatTime } from '#dashboard/texts/format.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
-import { Button } from '#dashboard/ui/button.tsx'
+import { Button, ButtonLink } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
@@ -34,9 +34,7 @@ function WaitingBanner() {
       <span class="cut" dir="auto">
         {texts.asksForAccess(first.name, first.check)} {others.length > 0 && texts.moreAsk(others.length)}
       </span>
-      <a class="button" href={`${toHash('more')}/tablets`}>
-        {texts.look}
-      </a>
+      <ButtonLink text={texts.look} href={`${toHash('more')}/tablets`} />
     </div>
   )
 }
@@ -123,9 +121,7 @@ function WentBackBanner({ health }: Pick<AskedHealth, 'health'>) {
   return (
     <div class="info-banner">
       <span>{texts.wentBack(from, to)}</span>
-      <a class="button" href={toHash('more')}>
-        {texts.look}
-      </a>
+      <ButtonLink text={texts.look} href={toHash('more')} />
     </div>
   )
 }

@@ -1,3 +1,4 @@
+import '#dashboard/ui/pages.css'
 import './key-shown.css'
 import { useState } from 'preact/hooks'
 import { signInTexts } from '#dashboard/texts/sign-in.ts'

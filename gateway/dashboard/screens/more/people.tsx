@@ -1,6 +1,7 @@
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { peopleTexts } from '#dashboard/texts/people.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
+import { ButtonLink } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Panes } from '#dashboard/ui/panes.tsx'
 import { Table } from '#dashboard/ui/table.tsx'
@@ -29,9 +30,7 @@ export function PeoplePage() {
         const chosen = (
           <div class="stack">
             <p>
-              <a class="button" href={router.beside('people')}>
-                {peopleTexts().back}
-              </a>
+              <ButtonLink text={peopleTexts().back} href={router.beside('people')} />
             </p>
             {id === 'new' ? <NewPerson onChange={list.again} /> : one}
           </div>
@@ -53,9 +52,7 @@ function People({ users, chosen }: { users: readonly UserJson[]; chosen: string 
     <div class="filling">
       <div class="row">
         <p class="grow">{peopleTexts().why}</p>
-        <a class="button main" href={router.beside('people/new')}>
-          {texts.newPerson}
-        </a>
+        <ButtonLink text={texts.newPerson} is="main" href={router.beside('people/new')} />
       </div>
       <Table
         label={texts.people}

@@ -5,9 +5,9 @@ import { toHash } from '#dashboard/live/route.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
 import { formatSpan, formatSpeed } from '#dashboard/texts/format.ts'
 import { replayTexts } from '#dashboard/texts/replay.ts'
+import { Button, ButtonLink } from '#dashboard/ui/button.tsx'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { Icon } from '#dashboard/ui/icons.tsx'
 import { stateText } from '../cart/state-text.ts'
 import { placeText } from '../place-text.ts'
 
@@ -43,12 +43,8 @@ export function ReplayedCartCard({ fleet, cart: name, date, onClose }: ReplayedC
         <h2 dir="auto">{texts.ofCart(name)}</h2>
         <p dir="auto">{facts.join(' · ')}</p>
       </div>
-      <button type="button" class="button" aria-label={replayTexts().close} onClick={onClose}>
-        <Icon name="close" />
-      </button>
-      <a class="button" href={toHash('more', dayPath(name, date))}>
-        {replayTexts().theDay}
-      </a>
+      <Button icon="close" aria-label={replayTexts().close} onClick={onClose} />
+      <ButtonLink text={replayTexts().theDay} href={toHash('more', dayPath(name, date))} />
     </section>
   )
 }

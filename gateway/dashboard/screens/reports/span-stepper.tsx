@@ -1,5 +1,5 @@
 import { reportTexts } from '#dashboard/texts/reports.ts'
-import { Icon } from '#dashboard/ui/icons.tsx'
+import { Button } from '#dashboard/ui/button.tsx'
 
 interface SpanStepperProps {
   name: string
@@ -13,19 +13,9 @@ export function SpanStepper({ name, onEarlier, onLater }: SpanStepperProps) {
   const texts = reportTexts()
   return (
     <div class="reports-span">
-      <button type="button" class="button" aria-label={texts.earlier} onClick={onEarlier}>
-        <Icon name="back" />
-      </button>
+      <Button icon="back" aria-label={texts.earlier} onClick={onEarlier} />
       <output class="strong">{name}</output>
-      <button
-        type="button"
-        class="button"
-        aria-label={texts.later}
-        disabled={onLater === null}
-        onClick={() => onLater?.()}
-      >
-        <Icon name="next" />
-      </button>
+      <Button icon="next" aria-label={texts.later} disabled={onLater === null} onClick={() => onLater?.()} />
     </div>
   )
 }

@@ -12,14 +12,12 @@ export function DrawingPanel({ editor, corners }: { editor: ZoneEditor; corners:
       <p role="status">
         <strong>{texts.corners(corners.length)}</strong>
       </p>
-      <button
-        type="button"
-        class="button main wide"
+      <Button
+        text={texts.close}
+        is="main wide"
         disabled={corners.length < 3 || corners.length > CORNERS_MAX}
         onClick={() => editor.close({ name: texts.unnamed, type: 'stop' })}
-      >
-        {texts.close}
-      </button>
+      />
       <Button
         text={texts.lastCorner}
         is="wide"

@@ -4,6 +4,7 @@ import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
 import { ZONE_SPEED_KMH, type ZoneFault, zoneFaults } from '#dashboard/map/zone-faults.ts'
 import { formatLength, formatSpeed } from '#dashboard/texts/format.ts'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
+import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
@@ -42,14 +43,12 @@ export function SavePanel({ editor }: { editor: ZoneEditor }) {
   return (
     <div class="stack">
       {editor.isChanged && (
-        <button
-          type="button"
-          class="button main wide"
+        <Button
+          text={isSending ? texts.saving : texts.save}
+          is="main wide"
           disabled={isSending || faults.length > 0 || editor.theirs !== null}
           onClick={() => void send(save)}
-        >
-          {isSending ? texts.saving : texts.save}
-        </button>
+        />
       )}
       {faults.length > 0 && (
         <ul class="error bullets" role="alert">

@@ -197,6 +197,22 @@ stage.eachSetup('storage, clients, damage, head office and who did what', async 
   assert.equal((await download).suggestedFilename(), 'audit-log.csv')
 })
 
+stage.eachSetup('More has a tile for each page, and finds one', async ({ page, open, audit }) => {
+  await open('/app/#/more', 'admin')
+  await page.getByRole('navigation', { name: 'Gateway' }).getByRole('link', { name: 'Backups' }).waitFor()
+  assert.match(await page.title(), /^More · /)
+  await audit()
+  await page.getByRole('searchbox', { name: 'Search' }).fill('PIN')
+  await page.getByRole('link', { name: 'Backups' }).waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: 'People' }).click()
+  await page.getByRole('link', { name: 'Add a person' }).waitFor()
+  assert.match(await page.title(), /^People · /)
+  await page.goBack()
+  assert.equal(await page.getByRole('searchbox', { name: 'Search' }).inputValue(), 'PIN')
+  await page.getByRole('searchbox', { name: 'Search' }).fill('no such page')
+  await page.getByText('No matching pages.').waitFor()
+})
+
 stage.test('a user without access to a page sees an explanation', async ({ page, open }) => {
   await open('/app/#/more/storage', 'user')
   await page.getByText('Storage · Admins only.').waitFor()

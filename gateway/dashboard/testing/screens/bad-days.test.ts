@@ -102,7 +102,7 @@ for (const [how, script] of [
     await open('/app/#/more')
     await page.getByLabel('Language').selectOption('de')
     await page.getByRole('heading', { name: 'Mehr' }).waitFor()
-    await page.getByRole('link', { name: 'Karte' }).click()
+    await page.getByRole('link', { name: 'Karte', exact: true }).click()
     await page.getByRole('heading', { name: 'Zu erledigen' }).waitFor()
     await page.reload()
     await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
