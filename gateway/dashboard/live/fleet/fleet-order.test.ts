@@ -71,7 +71,7 @@ describe('the order of the fleet', () => {
     assert.deepEqual(order('open'), ['5'])
     assert.deepEqual(order('silent'), ['9', '11'])
     assert.deepEqual(order('low'), ['12', '13'])
-    assert.deepEqual(order('in'), ['2', '5', '10', '13', '14'])
+    assert.deepEqual(order('in'), ['13', '5', '2', '10', '14'])
     assert.deepEqual(order('out_of_service'), ['14'])
     assert.deepEqual(order('outside'), ['8'])
   })
