@@ -40,7 +40,9 @@ stage.eachSetup('any minute of a day is shown as it was, and the replay continue
 stage.test('an alert of the day is shown where it was opened, and on its cart’s card', async ({ page, open }) => {
   await open('/app/#/more')
   await page.getByRole('link', { name: 'Replay a day' }).click()
-  await page.getByRole('button', { name: /Cart 20: Off course/ }).click()
+  // the alert bar names the cart as well
+  const list = page.getByRole('list', { name: 'Alerts that day' })
+  await list.getByRole('button', { name: /Cart 20: Off course/ }).click()
   const card = page.getByRole('region', { name: 'Cart 20' })
   await card.getByText(/^Off course · Off course/).waitFor()
   await card.getByRole('link', { name: 'History' }).click()
