@@ -85,7 +85,7 @@ export class CourseMap {
   #chosen: string | null = null
   /** True while a chosen cart still has to be brought into view. */
   #isRevealing = false
-  /** True once the position of the course was known and the whole course was shown. */
+  /** True once the position of the course is known and was shown. */
   readonly #isFitted = signal(false)
   /** True while only the settings locate the course. */
   #isOnlyLocated = false
@@ -95,7 +95,9 @@ export class CourseMap {
   constructor(deps: CourseMapDeps) {
     this.#deps = deps
     this.#view = new CourseView(deps.insets)
-    if (deps.kept != null) this.#view.restore(deps.kept)
+    if (deps.kept == null) return
+    this.#view.restore(deps.kept)
+    this.#isFitted.value = true
   }
 
   get labels(): ReadonlySignal<MapLabels> {
@@ -104,7 +106,7 @@ export class CourseMap {
 
   /** False while the position of the course is unknown: the map is then centred in the Atlantic. */
   get isPlaced(): boolean {
-    return this.#isFitted.value || this.#view.kept !== null
+    return this.#isFitted.value
   }
 
   /** Centre of the visible part, on the map's plane. */
@@ -114,7 +116,7 @@ export class CourseMap {
 
   /** View that the user has moved to; null for the whole course. */
   get kept(): SavedView | null {
-    return this.#view.kept
+    return this.#isFitted.peek() ? this.#view.kept : null
   }
 
   start(target: HTMLElement): void {
@@ -229,6 +231,7 @@ export class CourseMap {
   /** Shows this part of the plane as large as it fits. */
   show(extent: MapExtent): void {
     this.#view.show(extent)
+    this.#isFitted.value = true
   }
 
   #moved(): void {
@@ -243,6 +246,8 @@ export class CourseMap {
     const extent = known ?? (location === null ? null : extentAround(location))
     if (extent === null) return
     this.#isOnlyLocated = known === null
+    // an empty map that was moved was nowhere
+    if (!this.#isFitted.peek()) this.#view.forget()
     if (this.#view.fit(extent, this.#map?.getSize() ?? [])) this.#isFitted.value = true
   }
 

@@ -57,7 +57,7 @@ export function BarnScreen() {
             if (layer.current !== null) ready.add(layer.current.layer, layer.current.interaction)
             setMap(ready)
           }}
-          onTap={(_, place) => isAdmin && placeAt(place)}
+          onTap={(_, place) => isAdmin && map?.isPlaced === true && placeAt(place)}
         />
         {isAdmin && <div class="crosshair" aria-hidden="true" />}
       </div>
