@@ -50,7 +50,8 @@ export class RestorableGateway implements Gateway {
     this.#log = log
     this.#current = build()
     restores.onRequest = () => {
-      this.#restarting = this.#restart()
+      // the next restore may be requested before the last component has started
+      this.#restarting = this.#restarting.then(() => this.#restart())
     }
   }
 
