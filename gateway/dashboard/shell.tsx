@@ -1,7 +1,7 @@
 import './shell.css'
 import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { isEveningNear } from '#dashboard/live/evening-near.ts'
+import { isEveningNear } from '#dashboard/live/fleet/evening-near.ts'
 import { loadAhead } from '#dashboard/live/page/load-ahead.ts'
 import { type ScreenName, screensFor, toHash } from '#dashboard/live/route.ts'
 import { AlertBar, RecallBar } from '#dashboard/screens/alerts/alert-bars.tsx'
@@ -64,7 +64,7 @@ export function Shell() {
   )
 }
 
-/** Says that an address leads nowhere, or only with more rights. */
+/** Page of an address that leads nowhere, or only with more rights. */
 function NoScreen() {
   const { router } = useDashboard()
   const texts = shellTexts()

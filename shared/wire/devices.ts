@@ -38,13 +38,10 @@ export const deviceSchema = z
       example: { lat: 28.41, long: -81.58, speed: 12.4, battery_voltage: 50.9, lock_status: true },
     }),
     is_online: z.boolean().meta({ description: 'True if the device is connected and has not announced a disconnect.' }),
-    firmware: z
-      .string()
-      .optional()
-      .meta({
-        description: 'Version of its program, from its last st message (fw); absent if it has none.',
-        example: '1.4.2',
-      }),
+    firmware: z.string().optional().meta({
+      description: 'Version of its program, from its last st message (fw); absent if it has none.',
+      example: '1.4.2',
+    }),
     group_id: z.number().int().nullable().meta({ description: 'Group of the device.', example: 42 }),
     enrolled_with_shared_key: z
       .boolean()

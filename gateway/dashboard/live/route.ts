@@ -23,7 +23,7 @@ export interface Route {
 /** Pages whose place has changed, so that bookmarks of earlier versions stay valid. */
 const MOVED: Readonly<Record<string, string>> = { '#/more/pace': '#/pace' }
 
-/** Parses an address: `#/map/17` is cart 17 on the map, `#/fleet?show=low` a filtered list. Without one it is the map. */
+/** Parses an address: `#/map/17` is cart 17 on the map, `#/fleet?show=low` a filtered list; none is the map. */
 export function readRoute(hash: string): Route {
   const [path = '', query = ''] = (MOVED[hash] ?? hash).split('?', 2)
   const [, name = '', rest] = /^#\/([^/]+)(?:\/(.+))?$/.exec(path) ?? ['', 'map']

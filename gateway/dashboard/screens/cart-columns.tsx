@@ -7,7 +7,7 @@ import { BatteryBar } from '#dashboard/ui/battery-bar.tsx'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
-import type { Column } from '#dashboard/ui/table.tsx'
+import type { Column } from '#dashboard/ui/lists/table.tsx'
 import type { CartJson } from '#shared/wire/carts.ts'
 import { placeText } from './place-text.ts'
 

@@ -1,20 +1,15 @@
 import { useState } from 'preact/hooks'
-import type { helpTexts } from '#dashboard/texts/help.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
 import { Button } from './button.tsx'
 import { lazy } from './lazy.tsx'
 
-export interface HelpButtonProps {
-  screen: keyof ReturnType<typeof helpTexts>['screens']
-  /** Title of the screen, as in its heading. */
-  title: string
-}
-
 export const loadHelp = () => import('./help-dialog.tsx').then(({ HelpDialog }) => HelpDialog)
 const HelpDialog = lazy(loadHelp, () => null)
 
+type HelpProps = Omit<Parameters<Awaited<ReturnType<typeof loadHelp>>>[0], 'onClose'>
+
 /** Button that explains a screen. */
-export function HelpButton(props: HelpButtonProps) {
+export function HelpButton(props: HelpProps) {
   const [isOpen, open] = useState(false)
   return (
     <>

@@ -15,7 +15,7 @@ interface SeenRows {
   rowPx: number
 }
 
-/** Returns the rows of a list of `total` that must be in the page; `normalPx` is their height at the normal text size. */
+/** Returns the rows of a list that must be in the page; `normalPx` is their height at the normal text size. */
 export function useSeenRows(total: number, normalPx: number): SeenRows {
   const rowPx = (normalPx * Number.parseFloat(getComputedStyle(document.documentElement).fontSize)) / NORMAL_FONT_PX
   const ref = useRef<HTMLDivElement>(null)

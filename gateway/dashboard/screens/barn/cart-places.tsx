@@ -2,7 +2,7 @@ import { byNumber } from '#dashboard/live/fleet/marker-style.ts'
 import { toX, toY } from '#dashboard/map/mercator.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { SelectField } from '#dashboard/ui/select-field.tsx'
+import { SelectField } from '#dashboard/ui/fields/select-field.tsx'
 
 interface CartPlacesProps {
   label?: string

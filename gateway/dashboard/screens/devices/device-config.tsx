@@ -1,4 +1,4 @@
-import '#dashboard/ui/table.css'
+import '#dashboard/ui/lists/table.css'
 import { useState } from 'preact/hooks'
 import { LAYER_NAMES, type LayerName, layerRows, toField } from '#dashboard/live/layers.ts'
 import { deviceTexts } from '#dashboard/texts/devices.ts'

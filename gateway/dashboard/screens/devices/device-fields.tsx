@@ -1,5 +1,5 @@
 import { deviceTexts, typeText } from '#dashboard/texts/devices.ts'
-import { SelectField } from '#dashboard/ui/select-field.tsx'
+import { SelectField } from '#dashboard/ui/fields/select-field.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { GroupJson } from './use-devices.ts'
 

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { groupTexts, typeText } from '#dashboard/texts/devices.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { SelectField } from '#dashboard/ui/select-field.tsx'
+import { SelectField } from '#dashboard/ui/fields/select-field.tsx'
 import { AdminList } from '../more/admin-list.tsx'
 import { useAdminList } from '../more/use-admin-list.ts'
 import { LayerForm } from './layer-form.tsx'

@@ -1,4 +1,4 @@
-import '#dashboard/ui/table.css'
+import '#dashboard/ui/lists/table.css'
 import './gateway.css'
 import { useState } from 'preact/hooks'
 import { readMetric } from '#dashboard/live/metric-text.ts'

@@ -3,8 +3,8 @@ import { peopleTexts } from '#dashboard/texts/people.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import { ButtonLink } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { Panes } from '#dashboard/ui/panes.tsx'
-import { Table } from '#dashboard/ui/table.tsx'
+import { Panes } from '#dashboard/ui/lists/panes.tsx'
+import { Table } from '#dashboard/ui/lists/table.tsx'
 import type { UserJson } from '#shared/wire/users.ts'
 import { AdminList } from './admin-list.tsx'
 import { NewPerson, PersonPanel } from './person-panel.tsx'
@@ -12,7 +12,7 @@ import { useAdminList } from './use-admin-list.ts'
 
 const RELOAD_EVERY_MS = 4_000
 
-/** Users, and those who may sign in on a shared tablet with a PIN: the list, and next to it one of them or a new one. */
+/** Users, also those who sign in on a shared tablet with a PIN: the list, and next to it one of them or a new one. */
 export function PeoplePage() {
   const { api, router } = useDashboard()
   const [, id] = (router.route.value.rest ?? '').split('/')

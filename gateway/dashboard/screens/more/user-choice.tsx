@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { SelectField } from '#dashboard/ui/select-field.tsx'
+import { SelectField } from '#dashboard/ui/fields/select-field.tsx'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import type { Role } from '#shared/wire/users.ts'
 

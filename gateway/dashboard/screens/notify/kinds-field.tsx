@@ -1,6 +1,6 @@
 import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
-import { TickField } from '#dashboard/ui/tick-field.tsx'
+import { TickField } from '#dashboard/ui/fields/tick-field.tsx'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 
 interface KindsFieldProps {

@@ -3,7 +3,7 @@ import { findTimeZone, timeZones } from '#dashboard/live/set-up/set-up.ts'
 import { QUICK_MESSAGES } from '#dashboard/texts/cart-actions.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
-import { SelectField } from '#dashboard/ui/select-field.tsx'
+import { SelectField } from '#dashboard/ui/fields/select-field.tsx'
 import type { SiteEditor } from './site-editor.ts'
 import { SiteField } from './site-field.tsx'
 

@@ -1,7 +1,7 @@
 import { copyMonday, type HoursJson } from '#dashboard/live/site-form.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
 import { Button } from '#dashboard/ui/button.tsx'
-import { TickField } from '#dashboard/ui/tick-field.tsx'
+import { TickField } from '#dashboard/ui/fields/tick-field.tsx'
 import { WEEKDAYS, type Weekday } from '#shared/site/settings.ts'
 import type { SiteEditor } from './site-editor.ts'
 

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { TickField } from '#dashboard/ui/tick-field.tsx'
+import { TickField } from '#dashboard/ui/fields/tick-field.tsx'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
 
 interface GroupsFieldProps {

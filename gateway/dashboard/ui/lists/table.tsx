@@ -1,9 +1,9 @@
 import './table.css'
-import './virtual-list.css'
+import '../virtual-list.css'
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { useAddress } from './use-address.ts'
-import { useSeenRows } from './visible-rows.ts'
+import { useAddress } from '../use-address.ts'
+import { useSeenRows } from '../visible-rows.ts'
 
 export interface Column<Item> {
   /** Name in the address. */

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { useDashboard } from './dashboard-context.ts'
-import { Fault } from './fault.tsx'
-import { useSending } from './sending.ts'
+import { useDashboard } from '../dashboard-context.ts'
+import { Fault } from '../fault.tsx'
+import { useSending } from '../sending.ts'
 
 interface SendFormProps {
   /** Label of the button that sends. */
