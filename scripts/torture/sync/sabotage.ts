@@ -25,7 +25,7 @@ const SABOTAGES: readonly Sabotage[] = [
   { name: 'a lost piece of a photo', noticedAs: ['course'], spoil: losePiece },
 ]
 
-/** Loses the blocks of a record that the gateway still has: the loss of one that it purged or erased is no fault. */
+/** Loses the blocks of a record that the gateway still has: the loss of others is by design. */
 async function loseBlock({ sql, siteId }: HubSite, { client, hardwareIds }: Traffic): Promise<boolean> {
   for (const hardwareId of hardwareIds) {
     const [record] = await listRecords(client, hardwareId, 'gps')
