@@ -19,12 +19,10 @@ export function PlaceStep({ onDone, onBack }: { onDone: () => void; onBack: () =
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState<{ name: string; read: Awaited<ReturnType<typeof readCourseFile>> } | null>(null)
   const save = async () => {
-    if (chosen !== null) {
-      if (typeof chosen.read === 'string') return course.faults[chosen.read]
-      await api.call('PUT /course', { body: bodyOf(chosen.read) })
-    }
     const location = text.trim() === '' ? null : readCoordinates(text)
     if (location === null && text.trim() !== '') return barn.noCoordinates
+    if (typeof chosen?.read === 'string') return course.faults[chosen.read]
+    if (chosen !== null) await api.call('PUT /course', { body: bodyOf(chosen.read) })
     if (location !== null) await api.call('PATCH /site', { body: { location } })
     onDone()
     return null

@@ -17,6 +17,22 @@ import { createStage } from '../stage.ts'
 const stage = createStage()
 const PIN = '4711'
 const PASSPHRASE = 'nineteenth'
+const COURSE = JSON.stringify({
+  type: 'FeatureCollection',
+  features: [
+    {
+      type: 'Feature',
+      properties: { golf: 'hole', ref: '1' },
+      geometry: {
+        type: 'LineString',
+        coordinates: [
+          [-121.949, 36.568],
+          [-121.948, 36.569],
+        ],
+      },
+    },
+  ],
+})
 /** Time for a restore and its restart on a busy machine. */
 const RESTART_MS = 60_000
 
@@ -53,7 +69,7 @@ async function firstStart({ context, setup }: Scene, act: (start: FirstStart) =>
 const click = (page: Page, name: string) => page.getByRole('button', { name }).click()
 
 stage.eachSetup('the first start sets up the course, a PIN, the position and a personal key', (scene) =>
-  firstStart(scene, async ({ gateway, tablet, page, faults, code }) => {
+  firstStart(scene, async ({ gateway, page, faults, code }) => {
     faults.forgive(answered(401))
     await page.goto(`${gateway.http}/app/`)
     // without a code nobody could approve a request
@@ -101,6 +117,12 @@ stage.eachSetup('the first start sets up the course, a PIN, the position and a p
     await page.getByText('Not valid coordinates.').waitFor()
     await assertAccessible(page)
     await page.getByLabel('Coordinates').fill('36.5682, -121.9487')
+    const drawing = page.locator('input[type=file]')
+    await drawing.setInputFiles({ name: 'wrong.geojson', mimeType: 'text/plain', buffer: Buffer.from('a map') })
+    await click(page, 'Next')
+    await page.getByRole('alert').getByText('GeoJSON').waitFor()
+    await drawing.setInputFiles({ name: 'course.geojson', mimeType: 'text/plain', buffer: Buffer.from(COURSE) })
+    await page.getByText('course.geojson').waitFor()
     await click(page, 'Next')
 
     const key = page.locator('output')
@@ -128,7 +150,8 @@ stage.eachSetup('the first start sets up the course, a PIN, the position and a p
       [site.name, site.time_zone, site.units, site.location],
       ['Pebble Creek', 'America/Los_Angeles', 'imperial', { lat: 36.5682, long: -121.9487 }],
     )
-    assert.equal((await tablet.request.get(`${gateway.http}/sessions/current`)).ok(), true)
+    const { body: course } = await gateway.request('GET', '/course', { key: apiKey })
+    assert.equal(course.counts.holes, 1)
     // the map opens at the position
     await page.goto(`${gateway.http}/app/#/more/barn`)
     await page.getByRole('button', { name: 'Place barn here' }).click()
