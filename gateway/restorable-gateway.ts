@@ -3,6 +3,7 @@ import type { DiskProbe } from '#domain/written-disk.ts'
 import type { IntentInbox } from '#services/replication/intent-inbox.ts'
 import type { Restores } from '#services/restores.ts'
 import type { AdminKeyFile } from '#shared/admin-key-file.ts'
+import { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
@@ -41,7 +42,8 @@ export class RestorableGateway implements Gateway {
   readonly #restores: Restores
   readonly #log: Log
   #current: Gateway
-  #restarting: Promise<void> = Promise.resolve()
+  readonly #restarts = new SerialQueue()
+  #isRestarting = false
   #isStopped = false
 
   constructor(build: () => Gateway, restores: Restores, log: Log) {
@@ -51,7 +53,7 @@ export class RestorableGateway implements Gateway {
     this.#current = build()
     restores.onRequest = () => {
       // the next restore may be requested before the last component has started
-      this.#restarting = this.#restarting.then(() => this.#restart())
+      void this.#restarts.take(() => this.#restart())
     }
   }
 
@@ -63,7 +65,8 @@ export class RestorableGateway implements Gateway {
     this.#isStopped = true
     await this.#restores.stop()
     await this.#current.stop()
-    await this.#restarting
+    if (!this.#isRestarting) return
+    await this.#restarts.idle()
     // reverts whatever the restart has begun meanwhile
     await this.#current.stop()
   }
@@ -122,6 +125,8 @@ export class RestorableGateway implements Gateway {
   }
 
   async #restart(): Promise<void> {
+    if (this.#isStopped) return
+    this.#isRestarting = true
     try {
       this.#log.info({}, 'stopping to restore a backup')
       do {
@@ -139,6 +144,8 @@ export class RestorableGateway implements Gateway {
       setImmediate(() => {
         throw error
       })
+    } finally {
+      this.#isRestarting = false
     }
   }
 }
