@@ -15,7 +15,6 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { lazy } from '#dashboard/ui/lazy.tsx'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import { CartCard } from './cart-card.tsx'
-import { Checklist } from './checklist.tsx'
 import { CartSearch } from './map/cart-search.tsx'
 import { Counters } from './map/counters.tsx'
 import { FilteredCarts } from './map/filtered-carts.tsx'
@@ -24,6 +23,12 @@ import { NeedsAttention } from './needs-attention.tsx'
 import { type Rounds, useRounds } from './pace/use-rounds.ts'
 
 const PaceList = lazy(() => import('./pace.tsx').then(({ PaceList }) => PaceList))
+
+/** Loaded for admins alone. */
+const Checklist = lazy(
+  () => import('./checklist.tsx').then(({ Checklist: Loaded }) => Loaded),
+  () => null,
+)
 
 interface Covered {
   /** Null until it has been measured. */
@@ -118,7 +123,7 @@ export function MapScreen() {
               {filter !== null && <FilteredCarts filter={filter} />}
               {filter === null && isPace && <MapPace rounds={rounds} />}
               {filter === null && !isPace && <NeedsAttention />}
-              {filter === null && !isPace && <Checklist />}
+              {filter === null && !isPace && me.value?.user.role === 'admin' && <Checklist />}
             </>
           )}
         </SidePanel>
