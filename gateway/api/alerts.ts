@@ -61,7 +61,7 @@ export function createAlertsApi({ alerts, store, users }: PeopleDeps & AlertsDep
   api.openapi(
     route.post('/alerts/{id}/acknowledge', 'Acknowledge an alert', {
       description:
-        'Marks the alert as being handled; the first acknowledgement stays, and a later note replaces its note. A ' +
+        'Marks the alert as being handled; the first acknowledgement stays, and gets a later note if it has none. A ' +
         'closed alert may be acknowledged too. For staff and admins.',
       middleware: [staffOnly, jsonBodyOrNone],
       request: { params: alertIdParams, body: bodyOrNone(alertNoteSchema) },

@@ -187,11 +187,11 @@ export class Alerts implements Component {
     throw new ForbiddenError('cart_forbidden', `cart ${alert.cart} is outside your scope`)
   }
 
-  /** Acknowledges an alert, or adds a note to the first acknowledgement. Throws as `requireVisible` does. */
+  /** Acknowledges an alert, or adds the note that its first acknowledgement lacks. Throws as `requireVisible` does. */
   acknowledge(caller: () => Caller, alertId: string, by: Person, note: string | null): Promise<Alert> {
     return this.#change(caller, alertId, (alert) => {
       const isKnown = alert.acknowledgedAtMs !== null
-      if (isKnown && (note === null || note === alert.note)) return null
+      if (isKnown && (note === null || alert.note !== null)) return null
       const first = isKnown ? {} : { acknowledgedBy: by, acknowledgedAtMs: this.#deps.clock.nowMs() }
       const acknowledged = { ...alert, ...first, note: note ?? alert.note }
       return { event: 'acknowledged', alert: acknowledged, byUserId: by.userId }

@@ -172,7 +172,7 @@ function saveAlert(
 
 /** True if the stored alert has the change; an acknowledgement may add a note later. */
 function isApplied(event: AlertChange['event'], known: StoredAlert, alert: StoredAlert): boolean {
-  if (event === 'acknowledged') return known.acknowledgedAtMs !== null && known.note === alert.note
+  if (event === 'acknowledged') return known.acknowledgedAtMs !== null && (known.note !== null || alert.note === null)
   return event === 'opened' || known.closedAtMs !== null
 }
 

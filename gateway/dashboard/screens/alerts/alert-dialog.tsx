@@ -34,7 +34,7 @@ export function AlertDialog({ alert, onDone }: { alert: AlertJson; onDone: () =>
         <button type="button" class="button" onClick={onDone}>
           {texts.cancel}
         </button>
-        {mayAct && (isLasting || !isSeen) && (
+        {mayAct && (!isSeen || (isLasting && alert.note === null)) && (
           <button type="button" class="button main" disabled={isSending} onClick={() => finish('acknowledge')}>
             {isSeen ? texts.saveNote : texts.acknowledge}
           </button>

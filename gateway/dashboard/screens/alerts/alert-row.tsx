@@ -56,7 +56,7 @@ export function AlertRow({ alert, onOpen }: { alert: AlertJson; onOpen: () => vo
           <span>{texts.acknowledge}</span>
         </button>
       )}
-      {mayAct && !isOpen && closed_at === null && (
+      {mayAct && acknowledged_at !== null && closed_at === null && note === null && (
         <button type="button" class="button" aria-label={`${texts.note}: ${alertTitle(alert)}`} onClick={onOpen}>
           {texts.note}
         </button>
