@@ -33,6 +33,7 @@ const COMPONENTS = Object.fromEntries(Object.entries(LOADS).map(([name, load]) =
 
 const loadPersonDialog = () => import('#dashboard/screens/pin-prompt.tsx').then(({ PersonDialog }) => PersonDialog)
 const PersonDialog = lazy(loadPersonDialog)
+const loadCartCard = () => import('#dashboard/screens/cart-card.tsx')
 
 /** Frame around every screen: the navigation rail, the banners, the clock. */
 export function Shell() {
@@ -43,7 +44,10 @@ export function Shell() {
   const Screen = screen === undefined ? NoScreen : COMPONENTS[screen]
   // each page of More has its own title
   useTitle(screen === 'more' ? null : shellTexts()[screen ?? 'map'])
-  useEffect(() => loadAhead([loadPersonDialog, loadHelp, ...screens.map((name) => LOADS[name])], loadsOfMore), [])
+  useEffect(
+    () => loadAhead([loadPersonDialog, loadCartCard, loadHelp, ...screens.map((name) => LOADS[name])], loadsOfMore),
+    [],
+  )
   return (
     <div class="shell">
       <Rail current={screen} screens={screens} />

@@ -14,7 +14,6 @@ import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { lazy } from '#dashboard/ui/lazy.tsx'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
-import { CartCard } from './cart-card.tsx'
 import { CartSearch } from './map/cart-search.tsx'
 import { Counters } from './map/counters.tsx'
 import { FilteredCarts } from './map/filtered-carts.tsx'
@@ -22,6 +21,7 @@ import { SidePanel } from './map/side-panel.tsx'
 import { NeedsAttention } from './needs-attention.tsx'
 import { type Rounds, useRounds } from './pace/use-rounds.ts'
 
+const CartCard = lazy(() => import('./cart-card.tsx').then(({ CartCard }) => CartCard))
 const PaceList = lazy(() => import('./pace.tsx').then(({ PaceList }) => PaceList))
 
 /** Loaded for admins alone. */
