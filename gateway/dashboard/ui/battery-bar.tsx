@@ -6,7 +6,7 @@ const LOW_PERCENT = 15
 export function BatteryBar({ percent, isLow }: { percent: number | null; isLow: boolean }) {
   if (percent === null) return null
   return (
-    <svg class="battery-bar" width="76" height="18" viewBox="0 0 76 18" aria-hidden="true">
+    <svg class="battery-bar" width="4.75rem" height="1.125rem" viewBox="0 0 76 18" aria-hidden="true">
       <rect x="1" y="1" width="74" height="16" rx="6" class="battery-edge" />
       <rect
         x="4"

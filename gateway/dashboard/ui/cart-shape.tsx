@@ -23,7 +23,13 @@ export function CartShape({
 }) {
   const shown = [...label].length > 4 ? `${[...label].slice(0, 3).join('')}…` : label
   return (
-    <svg class={`cart-shape ${markerStyle}`} width={size} height={size} viewBox="0 0 48 48" aria-hidden="true">
+    <svg
+      class={`cart-shape ${markerStyle}`}
+      width={`${size / 16}rem`}
+      height={`${size / 16}rem`}
+      viewBox="0 0 48 48"
+      aria-hidden="true"
+    >
       <path d={OUTLINES[markerStyle]} />
       <text x="24" y={BASELINE[markerStyle]} font-size={[...shown].length > 2 ? 14 : 18} text-anchor="middle">
         {shown}
