@@ -41,7 +41,7 @@ export function Question(props: QuestionProps) {
   }
   return (
     <Dialog title={title} onCancel={onCancel}>
-      <form onSubmit={(event) => void answer(event)}>
+      <form class="stack" onSubmit={(event) => void answer(event)}>
         {children}
         <p role="status" class={message === null ? 'visually-hidden' : ''}>
           {message}
