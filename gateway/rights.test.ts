@@ -32,6 +32,8 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'GET /recall': 'staff',
   'POST /recall': 'staff',
   'DELETE /recall': 'staff',
+  'GET /texts': 'staff',
+  'PUT /texts': 'admin',
   'PATCH /site': 'admin',
   'GET /carts': 'user',
   // of a cart with a device in scope

@@ -22,6 +22,7 @@ import { HostIdentity } from '#services/host-identity.ts'
 import { Ingest } from '#services/ingest/ingest.ts'
 import type { QueuedMessage } from '#services/ingest/queued-message.ts'
 import { createLocks } from '#services/locks/locks.ts'
+import { ReadyTexts } from '#services/messages/ready-texts.ts'
 import { createPeople } from '#services/people/people.ts'
 import { Presence } from '#services/presence.ts'
 import { Recall } from '#services/recall/recall.ts'
@@ -171,6 +172,7 @@ export function createServices(
     cartNotes,
     visibleCarts,
     recall,
+    readyTexts: new ReadyTexts(base),
     machine,
     intents,
     sync,

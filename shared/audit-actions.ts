@@ -56,6 +56,7 @@ export const AUDIT_ACTIONS = [
   'telemetry.deleted',
   'telemetry.imported',
   'telemetry.purged',
+  'texts.updated',
   'user.created',
   'user.deleted',
   'user.updated',

@@ -124,6 +124,7 @@ const ROWS: Record<string, [prepare: Prepare, body?: unknown]> = {
   'PUT /users/{id}/pin': [newUser, { pin: '1234' }],
   'POST /recall': [() => g.remove('/recall')],
   'DELETE /recall': [() => g.post('/recall')],
+  'PUT /texts': [nothing, [{ text_id: 'fog', en: 'Fog', de: 'Nebel' }]],
   'PATCH /carts/{cart}': [newDevice, { note: 'squeaks' }],
   'DELETE /webhooks/{id}': [newWebhook],
   'POST /webhooks/{id}/test': [newWebhook],

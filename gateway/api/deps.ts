@@ -21,6 +21,7 @@ import type { DeviceImport } from '#services/devices/import.ts'
 import type { Fleet } from '#services/fleet.ts'
 import type { HostIdentity } from '#services/host-identity.ts'
 import type { CartLocks } from '#services/locks/cart-locks.ts'
+import type { ReadyTexts } from '#services/messages/ready-texts.ts'
 import type { Notifiers } from '#services/notifiers.ts'
 import type { AccessRequests } from '#services/people/access-requests.ts'
 import type { KeyGuard } from '#services/people/key-guard.ts'
@@ -103,6 +104,7 @@ export interface CommandsDeps {
   commands: Commands
   cartLocks: Pick<CartLocks, 'lock'>
   recall: Recall
+  readyTexts: ReadyTexts
 }
 
 /** Course and carts, as staff work with them. */

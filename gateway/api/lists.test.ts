@@ -13,6 +13,7 @@ const NO_LISTS = {
   '/setup/places': 'a status: sticks, and the size of the upload',
   '/checklist': 'a status: steps that are always the same',
   '/recall': 'the state of one recall, with its carts',
+  '/texts': 'one list, written as a whole in the order of its author',
   '/carts/{cart}': 'one cart, with its devices and zones',
   '/groups/{groupId}/config/{type}': 'one layer, with its warnings',
   '/zones': 'a map',

@@ -66,6 +66,11 @@ export const TAGS: Tags = {
       nouns: ['recall'],
     },
     {
+      name: 'Messages',
+      description: 'Messages to the screens of carts, and texts for them.',
+      nouns: ['texts'],
+    },
+    {
       name: 'Notifications',
       description: 'Programs and people that receive alerts: webhooks, e-mail, ntfy, Telegram.',
       nouns: ['webhooks', 'notifiers'],

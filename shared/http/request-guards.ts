@@ -69,6 +69,8 @@ export function unreadJsonUpTo(maxBytes: number): MiddlewareHandler<RequestEnv> 
 
 export const jsonBody = jsonBodyUpTo(MAX_BODY_BYTES)
 
+export const jsonListBody = jsonBodyUpTo(MAX_BODY_BYTES, { mayBeList: true })
+
 const jsonBodyOrEmpty = jsonBodyUpTo(MAX_BODY_BYTES, { empty: '{}' })
 
 /** Accepts a JSON body that is optional. */

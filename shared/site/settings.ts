@@ -45,6 +45,9 @@ export interface KindRules {
 /** Permitted range of the maximum speed at which a cart may be locked. */
 export const LOCK_SPEED_KMH = { least: 1, most: 50 }
 
+/** Maximum number of ready texts for messages to carts. */
+export const READY_TEXTS_MAX = 20
+
 /** Settings of a course, on which the cart rules depend. */
 export interface SiteSettings {
   name: string
@@ -52,8 +55,6 @@ export interface SiteSettings {
   timeZone: string
   units: Units
   language: 'en' | 'de'
-  /** Texts that staff send to carts with a tap; null for those of the app. */
-  quickMessages: readonly string[] | null
   /** Position of the course until its zones, map or carts show it; null if unknown. */
   location: { lat: number; long: number } | null
   /** Null while unknown: the course does not close, and nothing counts as after hours. */
@@ -89,7 +90,6 @@ export const DEFAULT_SITE_SETTINGS: Readonly<SiteSettings> = {
   timeZone: 'UTC',
   units: 'metric',
   language: 'en',
-  quickMessages: null,
   location: null,
   openingHours: null,
   pack: { emptyV: null, fullV: null, lowV: null },

@@ -81,7 +81,7 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; otherStatus?
   unsupported_geometry: { status: 400, meaning: 'A zone must be a Polygon, or a Point with radius_m.' },
   duplicate_id: {
     status: 400,
-    meaning: 'Two zones have the same id; ids are unique across the zones of the site and of all groups.',
+    meaning: 'Two zones have the same id, or two ready texts; ids of zones are unique across the site and all groups.',
   },
   invalid_course: {
     status: 400,

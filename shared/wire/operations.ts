@@ -21,6 +21,7 @@ import * as groups from './groups.ts'
 import * as lockEvents from './lock-events.ts'
 import * as machineChecklist from './machine/checklist.ts'
 import * as machineRepairs from './machine/repairs.ts'
+import * as messagesTexts from './messages/texts.ts'
 import * as mqttStatus from './mqtt-status.ts'
 import * as notifiers from './notifiers.ts'
 import * as recall from './recall.ts'
@@ -83,6 +84,8 @@ export const operations = {
   'GET /recall': { answer: recall.recallStateSchema },
   'POST /recall': { body: recall.newRecallSchema, answer: recall.recallSchema },
   'DELETE /recall': { body: recall.endedRecallSchema, answer: recall.deletedRecallSchema },
+  'GET /texts': { answer: z.array(messagesTexts.readyTextSchema) },
+  'PUT /texts': { body: messagesTexts.newReadyTextsSchema, answer: z.array(messagesTexts.readyTextSchema) },
   'GET /mqtt/clients': { query: mqttStatus.mqttClientListQuerySchema, answer: mqttStatus.mqttClientListSchema },
   'DELETE /mqtt/clients/{client_id}': {
     query: mqttStatus.removedMqttClientQuerySchema,

@@ -33,16 +33,6 @@ const timeZoneSchema = z
   })
 
 const unitsSchema = z.enum(['metric', 'imperial']).meta({ description: 'Units of everything displayed.' })
-const QUICK_MESSAGES_MAX = 20
-const quickMessagesSchema = z
-  .array(oneLine.min(1))
-  .min(1)
-  .max(QUICK_MESSAGES_MAX)
-  .nullable()
-  .meta({
-    description: 'Texts that staff send to carts with a tap; null for those of the app.',
-    example: ['Please pick up the pace.'],
-  })
 const languageSchema = z.enum(['en', 'de']).meta({ description: 'Language of everything displayed and sent.' })
 
 const locationSchema = z
@@ -144,7 +134,6 @@ const fields = {
   time_zone: timeZoneSchema,
   units: unitsSchema,
   language: languageSchema,
-  quick_messages: quickMessagesSchema,
   location: locationSchema,
   silent_after_s: seconds.meta({
     description: 'Seconds without a connection after which a cart is silent.',

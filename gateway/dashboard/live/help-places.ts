@@ -15,6 +15,7 @@ export const HELP_PLACES = {
   course: 'course',
   zones: 'course#4-zones',
   'cart-path': 'course#5-cart-path-only',
+  texts: 'dashboard#messages-to-carts',
   tablets: 'dashboard#sign-a-tablet-in',
   people: 'dashboard#sign-a-tablet-in',
   devices: 'dashboard#devices-and-groups',

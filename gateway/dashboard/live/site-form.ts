@@ -33,8 +33,6 @@ type Hours = NonNullable<HoursJson>
 export interface SiteEdits extends Partial<Pick<SiteSettingsJson, 'name' | 'time_zone' | 'units' | 'language'>> {
   lock_at_closing?: boolean
   opening_hours?: HoursJson
-  /** Lines as they were typed. */
-  quick_messages?: readonly string[]
   numbers?: Readonly<Partial<Record<NumberField, string>>>
 }
 
@@ -97,7 +95,7 @@ export function patchOf(
   edits: SiteEdits,
   units: Units,
 ): { patch: SiteSettingsPatch } | { noNumbers: NumberField[] } {
-  const { numbers = {}, opening_hours: hours, quick_messages: lines, ...plain } = edits
+  const { numbers = {}, opening_hours: hours, ...plain } = edits
   const patch: SiteSettingsPatch = {}
   const noNumbers: NumberField[] = []
   for (const field of NUMBER_FIELDS) {
@@ -112,16 +110,8 @@ export function patchOf(
   if (noNumbers.length > 0) return { noNumbers }
   const known: Readonly<Record<string, unknown>> = settings
   for (const [name, value] of Object.entries(plain)) if (value !== known[name]) Object.assign(patch, { [name]: value })
-  const messages = lines === undefined ? settings.quick_messages : messagesIn(lines)
-  if (JSON.stringify(messages) !== JSON.stringify(settings.quick_messages)) patch.quick_messages = messages
   const changedHours = hours === undefined ? undefined : hoursPatch(settings.opening_hours, hours)
   return { patch: changedHours === undefined ? patch : { ...patch, opening_hours: changedHours } }
-}
-
-/** Returns the messages in typed lines; without any, null for those of the app. */
-function messagesIn(lines: readonly string[]): string[] | null {
-  const messages = lines.map((line) => line.trim()).filter((line) => line !== '')
-  return messages.length === 0 ? null : messages
 }
 
 /** Counts the changed settings. */

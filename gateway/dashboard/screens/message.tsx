@@ -1,13 +1,14 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { CommandProgress } from '#dashboard/live/commands.ts'
 import { screenOf } from '#dashboard/live/safe-lock.ts'
-import { messageTexts, QUICK_MESSAGES } from '#dashboard/texts/cart-actions.ts'
+import { messageTexts } from '#dashboard/texts/cart-actions.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Question } from '#dashboard/ui/question.tsx'
 import { ReadyTexts } from '#dashboard/ui/ready-texts.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
+import type { ReadyTextJson } from '#shared/wire/messages/texts.ts'
 
-const MESSAGE_MAX = 200
+export const MESSAGE_MAX = 200
 
 interface MessageDialogProps {
   carts: readonly string[]
@@ -18,15 +19,19 @@ interface MessageDialogProps {
 
 /** Dialog for a message to the screens of one or more carts: a quick message with one tap, or typed text. */
 export function MessageDialog({ carts, onCancel, onSent }: MessageDialogProps) {
-  const { fleet, commands, screenTypes, settings, site } = useDashboard()
+  const { api, fleet, commands, screenTypes, site } = useDashboard()
   const texts = messageTexts()
   const [text, setText] = useState('')
+  const [ready, setReady] = useState<readonly ReadyTextJson[]>([])
+  // a text can be typed without them
+  useEffect(() => void api.call('GET /texts').then(setReady, () => undefined), [api])
   const screens = carts.flatMap((cart) => {
     const known = fleet.carts.get(cart)
     const screen = known && screenOf(known, screenTypes.value)
     return screen === undefined ? [] : [{ cart, hardwareId: screen.hardware_id }]
   })
-  const { language, quick_messages } = settings.value ?? { ...site.value, quick_messages: null }
+  const readyTexts = (isUrgent: boolean) =>
+    ready.filter(({ is_urgent }) => is_urgent === isUrgent).map((one) => one[site.value.language])
   const send = (message: string) =>
     onSent(screens.map((screen) => commands.send({ ...screen, command: 'message', params: { text: message } })))
   return (
@@ -37,8 +42,8 @@ export function MessageDialog({ carts, onCancel, onSent }: MessageDialogProps) {
       onCancel={onCancel}
       onAnswer={() => send(text.trim())}
     >
-      {screens.length > 0 && (
-        <ReadyTexts name={texts.quick} texts={quick_messages ?? QUICK_MESSAGES[language]} onChosen={send} />
+      {screens.length > 0 && ready.length > 0 && (
+        <ReadyTexts name={texts.quick} urgent={readyTexts(true)} texts={readyTexts(false)} onChosen={send} />
       )}
       <TextField
         name={texts.text}

@@ -37,6 +37,7 @@ export const MORE_SECTIONS = {
     page('barn', 'staff', 'whole', () => import('./barn.tsx').then((at) => at.BarnScreen)),
     page('zones', 'staff', 'whole', () => import('./zones.tsx').then((at) => at.ZonesScreen)),
     page('cart-path', 'staff', 'list', () => import('./cart-path.tsx').then((at) => at.CartPathPage)),
+    page('texts', 'admin', 'panels', () => import('./more/ready-texts.tsx').then((at) => at.ReadyTextsPage)),
     page('devices', 'admin', 'list', () => import('./devices/devices-page.tsx').then((at) => at.DevicesPage)),
     page('groups', 'admin', 'list', () => import('./devices/groups-page.tsx').then((at) => at.GroupsPage)),
   ],

@@ -1,4 +1,5 @@
 import { type Table, table } from '../db/table.ts'
+import { readyTextsTable } from '../messages/ready-texts.ts'
 import { alertTable, closedDayTable } from './alerts.ts'
 import { auditEntryTable } from './audit-log.ts'
 import { cartMotionTable } from './cart-motion.ts'
@@ -86,6 +87,7 @@ const WITHOUT_CHANGE_LOG: readonly Table[] = [
   cartNoteTable,
   zoneExemptTable,
   pinTriesTable,
+  readyTextsTable,
   recallTable,
   recallMessageTable,
   webhookTable,

@@ -1,5 +1,6 @@
 import type { Write } from '../db/audit.ts'
 import * as cursors from '../ledger/cursors.ts'
+import * as readyTexts from '../messages/ready-texts.ts'
 import * as acknowledge from '../replication/acknowledge.ts'
 import * as intents from '../replication/intents.ts'
 import * as alerts from '../tables/alerts.ts'
@@ -72,6 +73,7 @@ const modules = {
   ...outbox,
   ...pinTries,
   ...quarantine,
+  ...readyTexts,
   ...recall,
   ...secrets,
   ...sessions,

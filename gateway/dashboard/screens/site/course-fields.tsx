@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
 import { findTimeZone, timeZones } from '#dashboard/live/set-up/set-up.ts'
-import { QUICK_MESSAGES } from '#dashboard/texts/cart-actions.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
 import { SelectField } from '#dashboard/ui/fields/select-field.tsx'
@@ -67,18 +66,6 @@ export function CourseFields({ editor }: { editor: SiteEditor }) {
         options={languages}
         onChoose={(language) => edit({ language })}
       />
-      <SiteField name={texts.quickMessages} why={texts.quickMessagesWhy} fault={faults.get('quick_messages')}>
-        {(input) => (
-          <textarea
-            {...input}
-            rows={5}
-            dir="auto"
-            readOnly={isReadOnly}
-            value={(shown.quick_messages ?? QUICK_MESSAGES[shown.language]).join('\n')}
-            onInput={({ currentTarget: { value } }) => edit({ quick_messages: value.split('\n') })}
-          />
-        )}
-      </SiteField>
     </>
   )
 }

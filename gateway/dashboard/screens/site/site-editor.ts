@@ -92,7 +92,6 @@ export function useSiteEditor(settings: SiteSettingsJson, onSaved: (site: SiteSe
 
 /** Returns the field that shows an error; an error of all three voltages is shown at the middle one. */
 function fieldOf({ name }: FieldError): string {
-  if (name.startsWith('quick_messages')) return 'quick_messages'
   return name === 'pack' ? 'pack.low_v' : name
 }
 
