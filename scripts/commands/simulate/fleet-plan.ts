@@ -1,5 +1,5 @@
 import { createRandom } from '#shared/random.ts'
-import type { CartKind } from '#shared/site/settings.ts'
+import type { CartJson } from '#shared/wire/carts.ts'
 import { Cart } from './course/cart.ts'
 import { bayOf, type Course, createCourse } from './course/course.ts'
 import { dayStartMs } from './course/model-day.ts'
@@ -34,7 +34,7 @@ export interface PlannedDevice {
 
 export interface PlannedCart {
   readonly index: number
-  readonly kind: CartKind
+  readonly kind: CartJson['kind']
   readonly devices: readonly PlannedDevice[]
 }
 
@@ -49,7 +49,11 @@ const EQUIPMENT = [DEVICE_TYPE_NAMES, ...DEVICE_TYPE_NAMES.map((name) => [name])
 const CLOCKLESS_EVERY = 5
 /** Kinds of the last carts of each `KINDS_EVERY`; all others are golf carts. */
 const KINDS_EVERY = 30
-const LAST_KINDS: Readonly<Record<number, CartKind>> = { 27: 'ranger', 28: 'food_and_beverage', 29: 'greenkeeping' }
+const LAST_KINDS: Readonly<Record<number, CartJson['kind']>> = {
+  27: 'ranger',
+  28: 'food_and_beverage',
+  29: 'greenkeeping',
+}
 
 /**
  * Plans the course and its carts. The equipment of a cart depends only on its number, never on the seed, so that runs

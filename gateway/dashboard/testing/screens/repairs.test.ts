@@ -37,7 +37,8 @@ stage.eachSetup('the gateway backs up and confirms its clock from the list of fa
     await audit()
     await page.getByRole('dialog').getByRole('button', { name: 'Back up now' }).click()
     await page.getByText('Backup started.').waitFor()
-    await first.waitFor({ state: 'detached' })
+    // a backup leaves the processor to everything else
+    await first.waitFor({ state: 'detached', timeout: 90_000 })
     await page.locator('section').filter({ hasText: 'Not confirmed' }).getByRole('button').click()
     await page.getByRole('dialog', { name: 'Confirm time?' }).waitFor()
     await audit()

@@ -174,7 +174,6 @@ describe('a gateway whose TLS is turned on', { skip }, () => {
     const { page, faults } = await newPage(open[0])
     await page.goto(`${secureUrl}/app/#/more/tablets`)
     await page.getByLabel('Tablet-Name').fill('Starter')
-    await page.getByLabel('Name', { exact: true }).fill('Caddie master')
     await page.getByRole('button', { name: 'Code erstellen' }).click()
     await page.getByRole('img', { name: 'QR' }).waitFor()
     await page.getByText('dort zuerst diese Seite öffnen').waitFor()

@@ -54,8 +54,11 @@ test('WebKit unlocks and locks a cart, and shows when the cart confirms', { skip
     ['Lock', true],
   ] as const) {
     await webKit.click('button', action)
-    await webKit.waitFor('heading', `${action} cart 17?`)
-    await webKit.click('button', action)
+    // a lock in the barn needs no question
+    if (!isLocked) {
+      await webKit.waitFor('heading', `${action} cart 17?`)
+      await webKit.click('button', action)
+    }
     await webKit.waitFor('status', 'Sent to the cart')
     await cart17.finish()
     await webKit.waitFor('status', 'Confirmed by the cart.')
@@ -72,18 +75,18 @@ test('WebKit shows a lost connection and its return', { skip }, async () => {
 
 const placeSchema = z.tuple([z.number(), z.number()]).nullable()
 
-/** Returns the centre of the painted pixels of the carts' canvas. */
+/** Returns the most painted square of 16 pixels of the carts' canvas: numbers of holes are thinner than a cart. */
 const WHERE_IT_IS_PAINTED = `
   const canvas = document.querySelector('.cart-canvas')
   const { width, height } = canvas ?? { width: 0, height: 0 }
   if (width === 0) return null
   const { data } = canvas.getContext('2d').getImageData(0, 0, width, height)
-  let [x, y, count] = [0, 0, 0]
-  for (let i = 0; i < width * height; i++) {
-    if (data[4 * i + 3] === 0) continue
-    x += i % width
-    y += Math.floor(i / width)
-    count++
-  }
+  const columns = Math.ceil(width / 16)
+  const painted = new Array(columns * Math.ceil(height / 16)).fill(0)
+  for (let i = 0; i < width * height; i++)
+    if (data[4 * i + 3] !== 0) painted[Math.floor(Math.floor(i / width) / 16) * columns + Math.floor((i % width) / 16)]++
+  const most = Math.max(...painted)
+  const square = painted.indexOf(most)
+  const [x, y] = [(square % columns) * 16 + 8, Math.floor(square / columns) * 16 + 8]
   const area = canvas.getBoundingClientRect()
-  return count === 0 ? null : [area.x + (x / count / width) * area.width, area.y + (y / count / height) * area.height]`
+  return most === 0 ? null : [area.x + (x / width) * area.width, area.y + (y / height) * area.height]`
