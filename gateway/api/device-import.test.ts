@@ -270,17 +270,17 @@ test('an error of a line names its column and the text found there', async () =>
     'hardware_id;device_type;group;cart',
     'a b;teebox',
     ';teebox',
-    'k-1;tractor',
-    'k-2;teebox;South',
-    'k-3',
+    'p-1;tractor',
+    'p-2;teebox;South',
+    'p-3',
   ]
-  assert.deepEqual(await places(`${lines.join('\n')}\nk-3;teebox\nk-4;"tee"box\n`), [
+  assert.deepEqual(await places(`${lines.join('\n')}\np-3;teebox\np-4;"tee"box\n`), [
     ['invalid', 'hardware_id', 'a b'],
     ['missing', 'hardware_id', undefined],
     ['unknown_device_type', 'device_type', 'tractor'],
     ['unknown_group', 'group', 'South'],
     ['missing', 'device_type', undefined],
-    ['duplicate', 'hardware_id', 'k-3'],
+    ['duplicate', 'hardware_id', 'p-3'],
     ['invalid', undefined, undefined],
   ])
   assert.deepEqual(await places('name\nx\n'), [['missing_column', 'hardware_id', undefined]])

@@ -134,6 +134,7 @@ const CONTENTS: Readonly<Record<string, Content>> = {
   'delivery.targets': (row) => `{"webhook-gone":"delivery-${row}"}`,
   'delivery.body': () => '{}',
   'recall.ended_at_ms': () => FIRST_MS,
+  'ready_texts.texts': () => '[]',
   'recall.scope': () => '["cart-1"]',
   'recall_message.is_end': () => 1,
   'pin_tries.user_id': (row) => `user-${row}`,

@@ -1,3 +1,4 @@
+import { systemClock } from '#shared/time.ts'
 import { type SentFix, sendTrack } from '#testing/course/sent-track.ts'
 import type { TestGateway } from '#testing/start-gateway.ts'
 import { type Place, toLatLong } from './places.ts'
@@ -18,7 +19,7 @@ export async function playRound(
   if (hasScreen) await register(`screen-${cart}`, 'cartcaddie')
   const client = await gateway.connect(`lock-${cart}`, await register(`lock-${cart}`, 'teebox'))
   const fixes: SentFix[] = []
-  let atMs = Date.now() - legs.reduce((sum, [, minutes]) => sum + minutes, 0) * MINUTE_MS
+  let atMs = systemClock.nowMs() - legs.reduce((sum, [, minutes]) => sum + minutes, 0) * MINUTE_MS
   for (const [place, minutes] of legs)
     for (const untilMs = atMs + minutes * MINUTE_MS; atMs < untilMs; atMs += 30_000)
       fixes.push({ atMs, ...toLatLong(place), speed: 0 })

@@ -19,7 +19,7 @@ export function ReadyTextsPage() {
 }
 
 function ReadyTextsForm({ known }: { known: readonly ReadyTextJson[] }) {
-  const { api } = useDashboard()
+  const { api, clock } = useDashboard()
   const texts = messageTexts()
   const [edited, setEdited] = useState(known)
   const [isSaved, setSaved] = useState(false)
@@ -62,7 +62,7 @@ function ReadyTextsForm({ known }: { known: readonly ReadyTextJson[] }) {
         type="button"
         class="button"
         disabled={isFull}
-        onClick={() => edit([...edited, { text_id: `text-${Date.now()}`, en: '', de: '', is_urgent: false }])}
+        onClick={() => edit([...edited, { text_id: `text-${clock.nowMs()}`, en: '', de: '', is_urgent: false }])}
       >
         {texts.add}
       </button>

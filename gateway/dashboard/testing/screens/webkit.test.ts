@@ -83,8 +83,9 @@ const WHERE_IT_IS_PAINTED = `
   const { data } = canvas.getContext('2d').getImageData(0, 0, width, height)
   const columns = Math.ceil(width / 16)
   const painted = new Array(columns * Math.ceil(height / 16)).fill(0)
-  for (let i = 0; i < width * height; i++)
-    if (data[4 * i + 3] !== 0) painted[Math.floor(Math.floor(i / width) / 16) * columns + Math.floor((i % width) / 16)]++
+  for (let y = 0; y < height; y++)
+    for (let x = 0; x < width; x++)
+      if (data[4 * (y * width + x) + 3] !== 0) painted[Math.floor(y / 16) * columns + Math.floor(x / 16)]++
   const most = Math.max(...painted)
   const square = painted.indexOf(most)
   const [x, y] = [(square % columns) * 16 + 8, Math.floor(square / columns) * 16 + 8]
