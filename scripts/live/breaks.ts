@@ -462,8 +462,8 @@ export const BREAKS: readonly Break[] = [
     check: 54,
     how: 'the note of an acknowledgement is not stored',
     file: `${RULES}/alerts.ts`,
-    from: 'acknowledgedBy: by, note: note ?? alert.note }',
-    to: 'acknowledgedBy: by, note: alert.note }',
+    from: '...first, note: note ?? alert.note }',
+    to: '...first, note: alert.note }',
     mood: 'hard',
   },
   {
