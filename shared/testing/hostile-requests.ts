@@ -189,7 +189,7 @@ function isAllowed(text: string, { type, enum: choices, minimum, maximum }: Json
   if (choices !== undefined) return choices.includes(text)
   if (type !== 'integer') return true
   const value = Number(text)
-  return /^\d{1,16}$/.test(text) && value >= Number(minimum ?? value) && value <= Number(maximum ?? value)
+  return /^\d+$/.test(text) && value >= Number(minimum ?? value) && value <= Number(maximum ?? value)
 }
 
 function isHeaderValue(text: string): boolean {

@@ -64,6 +64,7 @@ const BOUNDS: Readonly<Record<string, Bound>> = {
   secret: some,
   note: perDay,
   recall: some,
+  ready_texts: one,
   // of the last recall: one for each return of a screen
   recall_message: ({ carts }) => 20 * carts,
   // nothing is deleted in the bottle, and nothing is unreadable

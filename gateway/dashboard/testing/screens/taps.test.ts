@@ -81,7 +81,7 @@ stage.test('the tasks of a day take few taps', async (scene) => {
   taps['message to the slowest group'] = await tapsOf(scene, async () => {
     await tap(page, 'Pace')
     await tap(page, 'Message to cart 21')
-    await tap(page, 'Please pick up the pace.')
+    await tap(page, 'Please let the group behind you play through.')
     await page.getByText('Confirmed: 0 of 1.').waitFor()
   })
   taps['call all carts in'] = await tapsOf(scene, async () => {
