@@ -69,7 +69,7 @@ function People({ people, question, onChosen }: PeopleProps) {
   const { fault, isSending, send, signOut } = useSignOut()
   return (
     <>
-      {people?.length === 0 && <p>{texts.nobodyHasPin}</p>}
+      {people?.length === 0 && <p>{texts.noPin}</p>}
       <ul class="stack people">
         {people?.map((person) => (
           <li key={person.user_id}>

@@ -17,7 +17,7 @@ export function WaitingTablets({ tablets: { users, requests }, onChange }: Waiti
   return (
     <section class="panel" aria-live="polite">
       <h2>{texts.waiting}</h2>
-      {requests.length === 0 ? <p>{texts.nobodyWaits}</p> : <p>{texts.compare}</p>}
+      {requests.length === 0 ? <p>{texts.noRequests}</p> : <p>{texts.compare}</p>}
       {requests.map((request) => (
         <WaitingTablet key={request.request_id} request={request} users={users} onChange={onChange} />
       ))}

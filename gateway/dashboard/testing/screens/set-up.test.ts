@@ -72,7 +72,7 @@ stage.eachSetup('the first start sets up the course, a PIN, the position and a p
   firstStart(scene, async ({ gateway, page, faults, code }) => {
     faults.forgive(answered(401))
     await page.goto(`${gateway.http}/app/`)
-    // without a code nobody could approve a request
+    // without a code no request can be approved
     await page.getByText(`The code is in ${join(gateway.config.dataDir, 'admin-key.txt')}`).waitFor()
     assert.equal(await page.getByRole('button', { name: 'Request access' }).count(), 0)
     const typed = page.getByLabel('Setup code')

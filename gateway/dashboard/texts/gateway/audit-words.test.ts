@@ -37,10 +37,10 @@ test('an audit entry is a sentence with names, not with ids', () => {
   assert.equal(sentence('recall.created', 'r-1', { text: 'All in' }), 'Anna called all carts in: “All in” on “browser”')
   assert.equal(sentence('key.rotated', ID, null, { session_id: 'ended' }), 'Anna replaced the key of Anna')
   assert.equal(sentence('device.updated', 'tb-7'), 'Anna changed device tb-7 on “browser”')
-  const nobody = { user_id: null, session_id: null }
-  assert.equal(sentence('backup.started', 'backup', null, nobody), 'The gateway started a backup')
+  const system = { user_id: null, session_id: null }
+  assert.equal(sentence('backup.started', 'backup', null, system), 'The gateway started a backup')
   assert.equal(
-    sentence('zones.switched', 'site', null, { ...nobody, address: 'head office' }),
+    sentence('zones.switched', 'site', null, { ...system, address: 'head office' }),
     'Head office switched zones on or off',
   )
 })
