@@ -160,7 +160,7 @@ stage.eachSetup('a fleet comes from a spreadsheet', async ({ page, open, audit, 
   assert.equal(await page.locator('.credential-cell').count(), 0)
 })
 
-stage.test('the sample file can be imported, also in German, and a workbook is rejected with the way to CSV', async (t) => {
+stage.test('the sample file can be imported, and a workbook is rejected with the way to CSV', async (t) => {
   const { page, open, faults, gateway } = t
   faults.forgive(answered(400))
   await gateway.request('PATCH', '/site', { body: { language: 'de' } })
