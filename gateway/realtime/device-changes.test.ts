@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { RealtimeClient } from '#testing/realtime-client.ts'
+import { publish } from '#testing/scene.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 let g: TestGateway
@@ -46,6 +47,28 @@ test('subscribers of a device receive changes made by users, as GET /devices sho
       assert.deepEqual(await watcher.next('device_changed'), { type: 'device_changed', hardwareId: id, device })
   }
   for (const watcher of [...watchers, ...others]) assert.deepEqual(await watcher.flush(), [])
+})
+
+test('subscribers receive a new firmware version, which a device that leaves or sleeps keeps', async () => {
+  const client = await g.device('updated')
+  const watcher = await g.realtime()
+  await watcher.subscribe('updated')
+  for (const [status, expected, isTold] of [
+    [{ online: true, fw: '1.0' }, '1.0', true],
+    [{ online: true, fw: '1.0', boot: 2 }, '1.0', false],
+    [{ online: false, r: 'sleep' }, '1.0', false],
+    [{ online: true, fw: '1.1' }, '1.1', true],
+    [{ online: true }, undefined, true],
+  ] as const) {
+    await publish(client, 'dev/updated/st', JSON.stringify(status))
+    const device = (await g.request('GET', '/devices/updated')).body
+    assert.equal(device.firmware, expected)
+    const changed = (await watcher.flush()).filter(({ type }) => type === 'device_changed')
+    assert.deepEqual(
+      changed.map((one) => one.device.firmware),
+      isTold ? [expected] : [],
+    )
+  }
 })
 
 test('a change without effect sends no message', async () => {

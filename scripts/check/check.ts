@@ -39,6 +39,13 @@ const STEPS: readonly Step[] = [
 /** Runs alone, after the others: some tests have time limits. */
 const TESTS: Step = { name: 'tests', command: process.execPath, args: ['scripts/check/test.ts'] }
 
+const options = ['--fast', ...WRITERS.map(({ option }) => option)]
+const unknown = process.argv.slice(2).find((argument) => !options.includes(argument))
+if (unknown !== undefined) {
+  console.error(`check does not know ${unknown}. Its options: ${options.join(', ')}`)
+  process.exit(2)
+}
+
 const writers = WRITERS.filter(({ option }) => process.argv.includes(option))
 const writes = writers.map(({ option, step }) => ({ ...step, args: [...step.args, option] }))
 const steps = writes.length > 0 ? writes : STEPS

@@ -39,7 +39,7 @@ export const deviceSchema = z
     }),
     is_online: z.boolean().meta({ description: 'True if the device is connected and has not announced a disconnect.' }),
     firmware: z.string().optional().meta({
-      description: 'Version of its program, from its last st message (fw); absent if it has none.',
+      description: 'Version of its program, from its last st message with fw; absent if there was none.',
       example: '1.4.2',
     }),
     group_id: z.number().int().nullable().meta({ description: 'Group of the device.', example: 42 }),
@@ -104,7 +104,7 @@ export const deviceDetailsSchema = deviceSchema
     status: z
       .record(z.string(), scalarSchema)
       .nullable()
-      .meta({ description: 'Content of the last st message.', example: { fw: '1.4.2', type: 'teebox', boot: 17 } }),
+      .meta({ description: 'Content of the last st message, with the fw of an earlier one if a goodbye has none.', example: { fw: '1.4.2', type: 'teebox', boot: 17 } }),
     config: deviceConfigSchema,
     geofences: z.object({ applied_version: z.number().int().nullable(), applied_at: isoSchema.nullable() }).meta({
       description: 'Version of the zones that the device last reported as applied, with the time of the report.',

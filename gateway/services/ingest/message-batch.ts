@@ -173,6 +173,7 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
       moves: NOTHING,
       late: NOTHING,
       crossings: NOTHING,
+      hasNewFirmware: false,
       unverified: null,
       quarantine: null,
       stored: null,

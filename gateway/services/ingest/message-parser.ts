@@ -94,6 +94,7 @@ export class MessageParser {
       late: NOTHING,
       liveFromMs: liveFromMs(samples, receivedAtMs, clock.isTrusted),
       crossings: NOTHING,
+      hasNewFirmware: false,
       noted,
       stored: null,
     }

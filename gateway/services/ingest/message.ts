@@ -45,6 +45,8 @@ export interface UplinkMessage extends Appendable {
   late: readonly number[]
   /** Zone crossings; set by `encode`, published after the commit. */
   crossings: readonly GeofenceEventRow[]
+  /** True if it changes the device's firmware version; set by `encode`, published after the commit. */
+  hasNewFirmware: boolean
   /** Entry in the device's list of recent messages; undefined if there were too many. */
   readonly noted: RecentMessage | undefined
   /** Parts of the message that are new to the store; null until the commit. */

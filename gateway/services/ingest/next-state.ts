@@ -141,7 +141,13 @@ export class StateUpdates {
       const values = { lock_status: lockStatusValue(draft.state, isLocked) }
       mergeValues(draft.state, event.atMs + shiftMs, values, liveLatestMs(message))
     }
-    if (content.status !== null && isResponse) draft.state.status = content.status.fields
+    if (content.status !== null && isResponse) {
+      const { fw } = draft.state.status ?? {}
+      const { isOnline, fields } = content.status
+      // a device that leaves gives no version, but keeps it
+      draft.state.status = isOnline || fw === undefined ? fields : { fw, ...fields }
+      message.hasNewFirmware = draft.state.status.fw !== fw
+    }
     const { cfg, sz } = content.applied ?? {}
     if (cfg !== undefined) draft.state.applied.cfg = { version: cfg, atMs: receivedAtMs }
     if (sz !== undefined) draft.state.applied.sz = { version: sz, atMs: receivedAtMs }

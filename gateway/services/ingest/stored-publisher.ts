@@ -40,6 +40,7 @@ export class StoredPublisher {
       }
     }
     if (stored.ack !== null) this.#announceAck(stored.ack)
+    if (message.hasNewFirmware) events.emit('deviceChanged', { hardwareId })
     if (content.status !== null) presence.reported(device, connection, content.status.isOnline)
   }
 

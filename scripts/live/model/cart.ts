@@ -5,6 +5,7 @@ import { DaySums } from './day-sums.ts'
 import { Diary } from './diary.ts'
 import { BARN, distanceM, isIn, type Spot, toDegrees } from './ground.ts'
 import { type JourneyKind, Journeys } from './journey.ts'
+import { firmwareOf } from './local-time.ts'
 import { ZonePath } from './zone-path.ts'
 
 const DRIVING_FIX_MS = 5_000
@@ -275,7 +276,7 @@ export class LiveCart {
     this.#isConnected = true
     this.connections += 1
     this.linkChangedAtMs = this.#options.now()
-    this.#publish('st', '{"online":true,"type":"teebox","fw":"1.0","boot":1}', true)
+    this.#publish('st', `{"online":true,"type":"teebox","fw":"${firmwareOf(this.linkChangedAtMs)}","boot":1}`, true)
     this.#flush()
   }
 

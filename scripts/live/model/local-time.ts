@@ -37,6 +37,11 @@ export function localToMs(date: string, minute: number): number {
   return asUtcMs - offsetOf(asUtcMs - DAY_MS) * MINUTE_MS
 }
 
+/** Firmware version of a device that connects: every week another. */
+export function firmwareOf(atMs: number): string {
+  return `1.${Math.floor(atMs / (7 * DAY_MS))}`
+}
+
 export function nextDay(date: string): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + DAY_MS).toISOString().slice(0, 10)
 }

@@ -1,5 +1,6 @@
 import { SessionClient } from '#scripts/rig/session-client.ts'
 import { Program } from '../world/program.ts'
+import { firmwareOf } from './local-time.ts'
 
 interface ScreenOptions {
   readonly number: number
@@ -50,7 +51,7 @@ export class LiveScreen {
       this.isConnected = true
       this.connections += 1
       this.connectedAtMs = now()
-      publish('st', { online: true, type: 'cartcaddie', fw: '1.0', boot: 1 }, true)
+      publish('st', { online: true, type: 'cartcaddie', fw: firmwareOf(now()), boot: 1 }, true)
     }
     this.#client.onLost = () => {
       this.isConnected = false
