@@ -104,7 +104,10 @@ export const deviceDetailsSchema = deviceSchema
     status: z
       .record(z.string(), scalarSchema)
       .nullable()
-      .meta({ description: 'Content of the last st message, with the fw of an earlier one if a goodbye has none.', example: { fw: '1.4.2', type: 'teebox', boot: 17 } }),
+      .meta({
+        description: 'Content of the last st message, with the fw of an earlier one if a goodbye has none.',
+        example: { fw: '1.4.2', type: 'teebox', boot: 17 },
+      }),
     config: deviceConfigSchema,
     geofences: z.object({ applied_version: z.number().int().nullable(), applied_at: isoSchema.nullable() }).meta({
       description: 'Version of the zones that the device last reported as applied, with the time of the report.',
