@@ -74,6 +74,7 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'POST /groups/{groupId}/commands': 'staff',
   'POST /carts/lock': 'staff',
   'GET /trips': 'user',
+  'GET /pace': 'staff',
   'GET /rounds': 'user',
   'GET /rounds/active': 'user',
   'GET /trips/active': 'user',

@@ -31,6 +31,7 @@ import { Reports } from '#services/reports.ts'
 import type { Restores } from '#services/restores.ts'
 import { Erasures } from '#services/retention/erasures.ts'
 import { EventGrowth } from '#services/retention/event-growth.ts'
+import { Pace } from '#services/rounds/pace.ts'
 import { Rounds } from '#services/rounds/rounds.ts'
 import { SetUpBackups } from '#services/set-up-backups.ts'
 import { Site } from '#services/site.ts'
@@ -200,6 +201,7 @@ export function createServices(
       tls,
       sync,
     }),
+    pace: new Pace({ ...base, rounds }),
     reports: new Reports({ ...base, geofences, rounds }),
     tracks: new Tracks({ ...base, ...budgets }),
     trips: new Trips(base),

@@ -47,7 +47,8 @@ import { createMqttApi } from './mqtt.ts'
 import { createNotifiersApi } from './notifiers.ts'
 import { createRecallApi } from './recall.ts'
 import { createReportsApi } from './reports.ts'
-import { createRoundsApi } from './rounds.ts'
+import { createPaceApi } from './rounds/pace.ts'
+import { createRoundsApi } from './rounds/rounds.ts'
 import { createSessionsApi, createSignInApi } from './sessions.ts'
 import { createSiteApi } from './site.ts'
 import { createSyncApi } from './sync.ts'
@@ -151,6 +152,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createReportsApi(deps))
   app.route('/', createTracksApi(deps))
   app.route('/', createRoundsApi(deps))
+  app.route('/', createPaceApi(deps))
   app.route('/', createGeofencesApi(deps))
   app.route('/', createZonesApi(deps))
   app.route('/', createZoneSwitchesApi(deps))

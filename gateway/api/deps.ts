@@ -37,6 +37,7 @@ import type { Repairs } from '#services/repairs.ts'
 import type { Reports } from '#services/reports.ts'
 import type { Restores } from '#services/restores.ts'
 import type { Erasures } from '#services/retention/erasures.ts'
+import type { Pace } from '#services/rounds/pace.ts'
 import type { Rounds } from '#services/rounds/rounds.ts'
 import type { SetUpBackups } from '#services/set-up-backups.ts'
 import type { Site } from '#services/site.ts'
@@ -115,6 +116,7 @@ export interface CourseDeps {
   visibleCarts: VisibleCarts
   cartNotes: Pick<CartNotesStore, 'change'>
   rounds: Pick<Rounds, 'running' | 'find'>
+  pace: Pace
 }
 
 export interface AlertsDeps {

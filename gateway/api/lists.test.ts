@@ -12,6 +12,7 @@ const NO_LISTS = {
   '/repairs': 'a status: what is wrong now',
   '/setup/places': 'a status: sticks, and the size of the upload',
   '/checklist': 'a status: steps that are always the same',
+  '/pace': 'a judgement of all parties, the worst first',
   '/recall': 'the state of one recall, with its carts',
   '/texts': 'one list, written as a whole in the order of its author',
   '/carts/{cart}': 'one cart, with its devices and zones',

@@ -47,7 +47,7 @@ export const TAGS: Tags = {
     {
       name: 'Rounds',
       description: 'Rounds of carts, hole by hole, and the pace of those in play.',
-      nouns: ['rounds'],
+      nouns: ['rounds', 'pace'],
     },
     { name: 'Trips', description: 'Trips and stops, detected from GPS history.', nouns: ['trips'] },
     {

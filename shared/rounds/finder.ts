@@ -88,18 +88,18 @@ export class RoundFinder {
     return { ...this.#state }
   }
 
-  /** True if only the parked state matters: nothing before the first fix here affects later results. */
-  get isAtRest(): boolean {
+  /** Time since which it is parked, if nothing before the first fix here affects later results; else null. */
+  get atRestSinceMs(): number | null {
     const {
       place,
       open,
       lastMs,
       watch: { zones },
     } = this.#state
-    if (place !== 'parked' || open !== null) return false
-    const isLong = ({ id, isInside, sinceMs }: (typeof zones)[number]) =>
-      isInside && this.#roundZones.holeOf.get(id) === null && (lastMs ?? 0) - (sinceMs ?? 0) >= PARKED_MS
-    return zones.some(isLong)
+    if (place !== 'parked' || open !== null) return null
+    const isParking = ({ id, isInside }: (typeof zones)[number]) => isInside && this.#roundZones.holeOf.get(id) === null
+    const sinceMs = Math.min(...zones.filter(isParking).map((zone) => zone.sinceMs ?? 0))
+    return (lastMs ?? 0) - sinceMs >= PARKED_MS ? sinceMs : null
   }
 
   /** Returns the rounds that have finally ended since the last call, in chronological order. */

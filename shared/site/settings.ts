@@ -68,6 +68,9 @@ export interface SiteSettings {
   autoLockAfterMin: number
   lockAtClosing: boolean
   minutesPerHole: number
+  teeIntervalMin: number
+  /** Delay from which a party is late. */
+  delayFromMin: number
   zoneStayS: number
   restAfterS: number
   lockMaxSpeedKmh: number
@@ -99,6 +102,8 @@ export const DEFAULT_SITE_SETTINGS: Readonly<SiteSettings> = {
   autoLockAfterMin: 0,
   lockAtClosing: false,
   minutesPerHole: 15,
+  teeIntervalMin: 10,
+  delayFromMin: 5,
   zoneStayS: 60,
   restAfterS: 300,
   lockMaxSpeedKmh: 6,

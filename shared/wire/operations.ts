@@ -178,6 +178,7 @@ export const operations = {
   'GET /replay': { query: tracks.replayQuerySchema, answer: tracks.replaySchema },
   'GET /rounds/active': { query: rounds.activeRoundQuerySchema, answer: rounds.activeRoundsSchema },
   'GET /rounds': { query: rounds.roundQuerySchema, answer: rounds.roundListSchema },
+  'GET /pace': { answer: rounds.paceSchema },
   'GET /groups/{groupId}/geofences': { answer: geofences.groupGeofencesSchema },
   'PUT /groups/{groupId}/geofences': { body: geofences.newGeofencesSchema, answer: geofences.changedGeofencesSchema },
   'GET /geofences/{id}': { answer: geofences.legacyGeofencesSchema },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CAUSES } from '#shared/rounds/cause.ts'
 import { currentHole, minutesBehind } from '#shared/rounds/pace.ts'
 import type { CartRound } from '#shared/rounds/round.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
@@ -71,6 +72,70 @@ export const roundQuerySchema = pageQuery('asc', ORDER).extend({
   to: dateParam.meta({ description: 'Only rounds that began at this time or earlier; at most 31 days after from.' }),
   cart: z.string().optional().meta({ description: 'Filter by cart.', example: '17' }),
 })
+
+const minutes = z.number()
+const paceId = z.string().meta({
+  description: 'Party to which the carts were given, else the round_id of the first cart.',
+  example: 'cart-07-mfk0q2t4',
+})
+
+const pacePartySchema = z.object({
+  pace_id: paceId,
+  party_id: z.string().nullable().meta({ description: 'Party to which the carts were given; null for none.' }),
+  players: z.array(z.string()).meta({ description: 'Names of the players of the party.' }),
+  carts: z.array(z.string()).meta({ description: 'Carts in scope.', example: ['17', '18'] }),
+  start_hole: holeSchema.meta({ description: 'Hole on which it began.' }),
+  current_hole: holeSchema.nullable().meta({ description: 'Null between two holes.' }),
+  holes_done: z.number().int().meta({ description: 'Number of holes that it has left.' }),
+  late_min: minutes.meta({ description: 'Minutes more than minutes_per_hole for the holes so far.' }),
+  waited_min: minutes.meta({ description: 'Minutes of these for which the party ahead was in the way.' }),
+  own_min: minutes.meta({ description: 'late_min less waited_min.' }),
+  gap_min: minutes.nullable().meta({ description: 'Minutes to the party ahead; null for none on a round.' }),
+  gap_holes: z.number().int().nullable().meta({ description: 'Holes to the party ahead; 0 on the same one.' }),
+  ahead: paceId.nullable().meta({ description: 'Party that entered the present or last hole before this one.' }),
+  is_waiting: z.boolean().meta({
+    description:
+      'True if the party ahead is on the hole for longer than parties on pace share it, or waits there itself.',
+  }),
+  cause: z.enum(CAUSES).meta({
+    description:
+      'on_pace: less than delay_from_min late. delayed: late because of others. delays_others: a delayed party waits ' +
+      'for it. behind: late through its own play, and holds up no other.',
+  }),
+  delayed_by: paceId.nullable().meta({ description: 'Party at the head of those for which it waited.' }),
+  delays: z.array(paceId).meta({ description: 'Parties that it delays.' }),
+  projected_end: isoSchema.nullable().meta({ description: 'End if it continues at minutes_per_hole.' }),
+  started_at: isoSchema.meta({ description: 'Time at which its first cart left parking.' }),
+  last_note: z
+    .object({ at: isoSchema, text: z.string().meta({ description: 'Text of the note.' }) })
+    .nullable()
+    .meta({ description: 'Newest note of the party.' }),
+})
+
+/** `GET /pace` */
+export const paceSchema = z
+  .object({
+    judged_at: isoSchema.meta({ description: 'Time of the judgement.' }),
+    minutes_per_hole: minutes.meta({ description: 'As in GET /site.' }),
+    tee_interval_min: minutes.meta({ description: 'As in GET /site.' }),
+    delay_from_min: minutes.meta({ description: 'As in GET /site.' }),
+    parties: z.array(pacePartySchema).meta({
+      description: 'Parties on a round: delays_others, delayed, behind, on_pace, the worst first.',
+    }),
+    hold_up: z
+      .object({
+        pace_id: paceId,
+        hole: holeSchema.meta({ description: 'Hole on which it lost most of its own minutes.' }),
+        minutes: minutes.meta({ description: 'Its own_min.' }),
+        delays: z.array(paceId),
+      })
+      .nullable()
+      .meta({ description: 'Party that delays most others; null for none.' }),
+    projected_end: isoSchema.nullable().meta({ description: 'Latest end of the parties.' }),
+  })
+  .meta({ id: 'Pace' })
+export type PaceJson = z.infer<typeof paceSchema>
+export type PacePartyJson = z.infer<typeof pacePartySchema>
 
 /** Fields of a round that depend on the time of the request. */
 export function toPaceJson({ round }: CartRound, minutesPerHole: number, nowMs: number) {

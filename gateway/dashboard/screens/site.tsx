@@ -16,7 +16,7 @@ import { SiteField } from './site/site-field.tsx'
 const BATTERY: readonly NumberField[] = ['pack.empty_v', 'pack.low_v', 'pack.full_v', 'rest_after_s', 'charge_check_h']
 const WARNINGS: readonly NumberField[] = ['silent_after_s', 'silent_on_course_after_s', 'zone_stay_s']
 const LOCKING: readonly NumberField[] = ['auto_lock_after_min', 'lock_max_speed_kmh', 'lock_locate_after_s']
-const PACE: readonly NumberField[] = ['minutes_per_hole']
+const PACE: readonly NumberField[] = ['minutes_per_hole', 'tee_interval_min', 'delay_from_min']
 const TRIPS: readonly NumberField[] = [
   'trips.speedThreshold',
   'trips.minimalTripDuration',

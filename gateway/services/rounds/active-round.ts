@@ -1,6 +1,7 @@
 import { LOCK_TYPE } from '#shared/carts/cart-state.ts'
 import { RoundFinder } from '#shared/rounds/finder.ts'
 import type { Round } from '#shared/rounds/round.ts'
+import { HOUR_MS } from '#shared/time.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 import type { KnownRounds, StoredRoundDevice } from '#store/tracks/rounds.ts'
 import type { Device } from '../fleet.ts'
@@ -15,6 +16,8 @@ interface Arrived {
 
 /** Limit of fixes that arrive while the history of a cart is read; beyond it the history is read again. */
 const WAITING_MAX = 2000
+/** Time for which a round that is over counts for the pace of others; earlier ones are read from the history. */
+export const ENDED_KEPT_MS = 6 * HOUR_MS
 
 /**
  * Round in progress of one cart, updated with each fix of its devices. `isDue` requests that it be found again in the
@@ -25,6 +28,7 @@ export class ActiveRound {
   readonly counted: CountedZones
   isDue: boolean
   #finder: RoundFinder
+  #ended: readonly Round[] = []
   #newestMs = new Map<string, number>()
   /** Fixes that arrived while the history is read; null otherwise. */
   #waiting: Arrived[] | null = null
@@ -54,6 +58,14 @@ export class ActiveRound {
     return round === null || round.endedMs !== null ? null : round
   }
 
+  /** Returns the rounds that have ended in the last `ENDED_KEPT_MS`. */
+  endedBy(nowMs: number): readonly Round[] {
+    this.#ended = this.#ended.filter(({ endedMs }) => (endedMs ?? 0) >= nowMs - ENDED_KEPT_MS)
+    const last = this.#finder.roundAt(nowMs)
+    // it may still be driving through parking
+    return last?.endedMs == null ? this.#ended : [...this.#ended, last]
+  }
+
   /** Adds samples of a device, sorted by time and in the columns of `AppendBatch.samples`. */
   take(deviceId: number, numbers: Float64Array, latestMs: number): void {
     const device = this.devices.find((one) => one.deviceId === deviceId)
@@ -76,9 +88,10 @@ export class ActiveRound {
   }
 
   /** Continues from the history and the fixes that arrived meanwhile. */
-  goOn({ state, newestMs }: KnownRounds): void {
+  goOn({ state, ended, newestMs }: KnownRounds): void {
     const waiting = this.#waiting ?? []
     this.#waiting = null
+    this.#ended = ended
     this.#finder = new RoundFinder(this.counted.roundZones, state)
     this.#newestMs = new Map(Object.entries(newestMs))
     for (const arrived of waiting) this.#feed(arrived)
@@ -103,8 +116,8 @@ export class ActiveRound {
     if (atMs <= (this.#newestMs.get(device.hardwareId) ?? 0)) return
     this.#newestMs.set(device.hardwareId, atMs)
     if (this.#finder.take(device, { atMs, latE7, longE7 }) === 'late') this.isDue = true
-    // discarded: past rounds are read from the history
-    this.#finder.takeEnded()
+    const ended = this.#finder.takeEnded()
+    if (ended.length > 0) this.#ended = [...this.#ended, ...ended]
   }
 }
 

@@ -12,7 +12,7 @@ import type { Store } from '#store/store.ts'
 import type { TimeRange } from '#store/telemetry/reader.ts'
 import type { Cart } from '../cart.ts'
 import type { Geofences } from '../zones/geofences.ts'
-import { ActiveRound, toRoundDevice } from './active-round.ts'
+import { ActiveRound, ENDED_KEPT_MS, toRoundDevice } from './active-round.ts'
 import { RoundZonesByGroup } from './round-zones.ts'
 
 interface RoundsDeps {
@@ -97,6 +97,22 @@ export class Rounds implements Component {
     return [...found, ...ofParts.flat()].sort(byStart)
   }
 
+  /** Returns the rounds of all carts that are in progress or have ended in the last hours, by start. */
+  recent(): CartRound[] {
+    const nowMs = this.#deps.clock.nowMs()
+    const found = [...this.#kept].flatMap(([cart, kept]) => {
+      const running = kept.runningAt(nowMs)
+      return [...kept.endedBy(nowMs), ...(running === null ? [] : [running])].map((round) => ({ cart, round }))
+    })
+    return found.sort(byStart)
+  }
+
+  /** Returns the numbers of all holes, ascending. */
+  holes(): number[] {
+    const zones = new Set([...this.#kept.values()].map(({ counted }) => counted.roundZones))
+    return [...new Set([...zones].flatMap(({ holes }) => holes))].sort((a, b) => a - b)
+  }
+
   /** Returns the rounds of these carts that began in a range, sorted by time. */
   async find(carts: readonly Cart[], { fromMs, toMs, order, offset, limit, asker }: RoundSearch): Promise<CartRound[]> {
     const nowMs = this.#deps.clock.nowMs()
@@ -174,7 +190,8 @@ export class Rounds implements Component {
     const { store, log } = this.#deps
     one.beginReading()
     try {
-      const query = { devices: one.devices, zones: one.counted.zones, latestMs: this.#latestMs() }
+      const endedFromMs = this.#deps.clock.nowMs() - ENDED_KEPT_MS
+      const query = { devices: one.devices, zones: one.counted.zones, latestMs: this.#latestMs(), endedFromMs }
       one.goOn(await store.readers.run('roundState', query, { owner: OWNER, isPartOfLongRead: true }))
     } catch (error) {
       one.giveUp()

@@ -26,9 +26,16 @@ export interface RoundsQuery extends RoundsCart, TimeRange {
   nowMs: number
 }
 
+/** Current state of a cart's rounds; `endedFromMs` asks for those that have ended since. */
+export interface RoundStateQuery extends RoundsCart {
+  endedFromMs?: number
+}
+
 /** State of a cart's rounds, with the time of the newest fix of each of its devices. */
 export interface KnownRounds {
   state: RoundState
+  /** Rounds that have ended since the time that was asked for. */
+  ended: readonly Round[]
   newestMs: Record<string, number>
 }
 
@@ -61,16 +68,19 @@ export function findRounds(tools: ReaderTools, query: RoundsQuery): Round[] {
 }
 
 /** Current state of a cart's rounds, from all stored records. */
-export function readRoundState(tools: ReaderTools, cart: RoundsCart): KnownRounds {
-  const { finder, newestMs } = finderBefore(tools, cart, cart.latestMs + 1)
-  return { state: finder.state, newestMs }
+export function readRoundState(tools: ReaderTools, query: RoundStateQuery): KnownRounds {
+  const { endedFromMs = Number.POSITIVE_INFINITY } = query
+  const { finder, newestMs } = finderBefore(tools, query, query.latestMs + 1, endedFromMs)
+  const ended = finder.takeEnded().filter(({ endedMs }) => (endedMs ?? 0) >= endedFromMs)
+  return { state: finder.state, ended, newestMs }
 }
 
-/** Finder that has processed the fixes before a time. */
+/** Finder that has processed the fixes before a time, and all that matter for rounds that ended since `endedFromMs`. */
 function finderBefore(
   tools: ReaderTools,
   { devices, zones }: RoundsCart,
   beforeMs: number,
+  endedFromMs = Number.POSITIVE_INFINITY,
 ): { finder: RoundFinder; newestMs: Record<string, number> } {
   const roundZones = roundZonesOf(zones)
   const pages = devices.map(({ deviceId }) =>
@@ -86,10 +96,11 @@ function finderBefore(
   const finder = new RoundFinder(roundZones)
   feed(devices, pages, finder)
   const isAll = pages.every(({ atMs }) => atMs.length < LAST_FIXES)
-  if (isAll || finder.isAtRest) return { finder, newestMs }
+  const { atRestSinceMs } = finder
+  if (isAll || (atRestSinceMs !== null && atRestSinceMs <= endedFromMs)) return { finder, newestMs }
   const whole = new RoundFinder(roundZones)
   const toMs = Math.max(...newest)
-  walk(tools, devices, { fromMs: Math.max(0, toMs - LOOKBACK_MS), toMs }, whole)
+  walk(tools, devices, { fromMs: Math.max(0, Math.min(toMs, endedFromMs) - LOOKBACK_MS), toMs }, whole)
   return { finder: whole, newestMs }
 }
 

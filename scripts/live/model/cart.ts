@@ -237,9 +237,12 @@ export class LiveCart {
       lock_status: this.isLocked,
     }
     const isDriving = speedMps > 0
-    this.diary.sample({ atMs, isDriving, isAtRest: atMs - this.stillSinceMs >= REST_MS, voltageV: this.voltageV })
-    this.samples.set(atMs, false)
-    this.#waiting.push({ atMs, text: JSON.stringify({ ts: atMs, ...fields }) })
+    // a request for its position may come in the millisecond of a sample
+    if (!this.samples.has(atMs)) {
+      this.diary.sample({ atMs, isDriving, isAtRest: atMs - this.stillSinceMs >= REST_MS, voltageV: this.voltageV })
+      this.samples.set(atMs, false)
+      this.#waiting.push({ atMs, text: JSON.stringify({ ts: atMs, ...fields }) })
+    }
     this.#flush()
     const usualMs = speedMps > 0 ? DRIVING_FIX_MS : distanceM(spot, BARN) < 30 ? BARN_FIX_MS : STANDING_FIX_MS
     // its sensor of motion wakes it

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, beforeEach, describe, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
-import type { RoundJson } from '#shared/wire/rounds.ts'
+import type { PaceJson, PacePartyJson, RoundJson } from '#shared/wire/rounds.ts'
 import type { CourseDevice } from '#testing/course/course.ts'
 import { box, collection } from '#testing/course/features.ts'
 import { type SentFix, sendTrack } from '#testing/course/sent-track.ts'
@@ -267,5 +267,74 @@ describe('GET /rounds/active', () => {
     await putZones(zones([null, null, null]))
     await eventually(async () => (await active()).length === 0, 'nothing is played')
     assert.deepEqual(await listed(`&cart=${cart}`), [])
+  })
+})
+
+describe('GET /pace', () => {
+  onlyFor('staff', ['GET', '/pace'])
+
+  const judged = async (key?: string): Promise<PaceJson> =>
+    ok(g.request('GET', '/pace', key === undefined ? {} : { key }))
+
+  test('shows who waited and for whom, also when that one is home and over a restart', async () => {
+    const [slow, next, alone] = [fresh('S'), fresh('S'), fresh('S')]
+    const [first, second, third] = [
+      await course.device(fresh('d'), { cart: slow }),
+      await course.device(fresh('d'), { cart: next }),
+      await course.device(fresh('d'), { cart: alone }),
+    ]
+    await send(first, track([BARN, 5], [HOLES[1], 30], [HOLES[2], 11]))
+    await send(second, track([BARN, 15], [HOLES[1], 30], [HOLES[2], 1]))
+    await send(third, track([BARN, 5], [HOLES[3], 23]))
+    const partyOf = ({ parties }: PaceJson, cart: string) => parties.find(({ carts }) => carts.includes(cart))
+    let pace = await judged()
+    await eventually(async () => {
+      pace = await judged()
+      return partyOf(pace, next)?.cause === 'delayed' && partyOf(pace, alone) !== undefined
+    }, 'the second waited')
+    const [slowId, nextId] = [partyOf(pace, slow)?.pace_id, partyOf(pace, next)?.pace_id]
+    const { hold_up, parties, judged_at, ...settings } = pace
+    assert.deepEqual(settings, {
+      minutes_per_hole: 15,
+      tee_interval_min: 10,
+      delay_from_min: 5,
+      projected_end: partyOf(pace, alone)?.projected_end,
+    })
+    assert.equal(judged_at, toIso(clock.nowMs()))
+    assert.deepEqual(hold_up, { pace_id: slowId, hole: 1, minutes: partyOf(pace, slow)?.own_min, delays: [nextId] })
+    const shown = [slow, next, alone].map((cart) => partyOf(pace, cart))
+    assert.deepEqual(pluck(shown as PacePartyJson[], 'cause', 'delayed_by', 'current_hole', 'holes_done'), [
+      ['delays_others', null, 2, 1],
+      ['delayed', slowId, 2, 1],
+      ['behind', null, 3, 0],
+    ])
+    assert.deepEqual(
+      parties.map(({ pace_id }) => pace_id).filter((id) => [slowId, nextId].includes(id)),
+      [slowId, nextId],
+    )
+
+    const { key } = await g.createUser({ role: 'staff', allowed_hardware_ids: [second.hardwareId] })
+    const [seen, ...others] = (await judged(key)).parties
+    assert.deepEqual(
+      [seen?.carts, seen?.cause, seen?.delayed_by, seen?.ahead, others],
+      [[next], 'delayed', null, null, []],
+    )
+
+    clock.advance(5 * MINUTE_MS)
+    await send(first, track([BARN, 5]))
+    const isHome = async () =>
+      partyOf(await judged(), slow) === undefined && partyOf(await judged(), next) !== undefined
+    await eventually(isHome, 'the slow one is home')
+    for (const isBefore of [true, false]) {
+      await eventually(
+        async () => {
+          clock.advance(1000)
+          const party = partyOf(await judged(), next)
+          return party?.cause === 'delayed' && party.delayed_by === null
+        },
+        `the other is delayed ${isBefore ? 'before' : 'after'} a restart`,
+      )
+      if (isBefore) await g.restart()
+    }
   })
 })

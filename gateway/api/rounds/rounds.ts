@@ -17,9 +17,9 @@ import {
   toPaceJson,
   toRoundJson,
 } from '#shared/wire/rounds.ts'
-import { type ApiEnv, createApi, readerOwnerOf } from './api-env.ts'
-import { addMissingWarning } from './damaged-range-warning.ts'
-import type { CourseDeps, MachineDeps, RecordsDeps } from './deps.ts'
+import { type ApiEnv, createApi, readerOwnerOf } from '../api-env.ts'
+import { addMissingWarning } from '../damaged-range-warning.ts'
+import type { CourseDeps, MachineDeps, RecordsDeps } from '../deps.ts'
 
 /** Active rounds as JSON for continuous requests of tablets: data that stays until the next hole is serialised once. */
 class RoundTexts {
