@@ -127,7 +127,8 @@ async function loadMemory(parts: GatewayServices): Promise<void> {
   fleet.load(store.read, clock.latestEventMs(clock.nowMs()))
   const { site, course, webhooks, notifiers, persons, groups, deviceTypes, publisher } = parts
   const nouns = [site, course, webhooks, notifiers, persons, groups, geofences, deviceTypes, publisher]
-  for (const part of [...nouns, parts.damage, parts.alerts, parts.autoLock, parts.closing]) part.load()
+  for (const part of [...nouns, parts.damage, parts.alerts, parts.autoLock, parts.closing, parts.roundTimeout])
+    part.load()
   await parts.geofenceTokens.load()
   devices.startDeletions()
 }

@@ -45,6 +45,7 @@ import { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { ClientAddresses } from '#shared/http/client-address.ts'
 import type { Log } from '#shared/log.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import { Store } from '#store/store.ts'
 import type { OnUpgrade } from '#store/upgrade/upgrade.ts'
 import { createBudgets } from './budgets.ts'
@@ -112,7 +113,8 @@ export function createServices(
   const commands = createCommands({ ...base, ...configuration, ...budgets, carts, downlink: broker })
   const { delivery } = commands
   const recall = new Recall({ ...base, ...commands, deviceTypes: configuration.deviceTypes })
-  const locks = createLocks({ ...base, ...configuration, ...commands, ...clockTrust, carts })
+  const notClosedOf = (kind: AlertKind) => alerts.notClosedOf(kind)
+  const locks = createLocks({ ...base, ...configuration, ...commands, ...clockTrust, carts, notClosedOf })
   const machine = new HostIdentity({ ...base, readIds: () => readMachineIds(machineRoot) })
   const autoLockAtMs = (cart: Cart) => locks.autoLock.atMs(cart)
   const { intents, sync } = createReplication({
@@ -128,6 +130,7 @@ export function createServices(
   const zoneExempts = new ZoneExempts({ ...base, ...configuration })
   const zoneSwitches = new ZoneSwitches({ ...base, ...configuration })
   const rounds = new Rounds({ ...base, geofences })
+  const pace = new Pace({ ...base, rounds })
   const openAlertIdsOf = (key: string) => alerts.openAlertIdsOf(key)
   const visibleCarts = new VisibleCarts(carts, { autoLockAtMs, openAlertIdsOf })
   const { dataDir, backup: settings } = config
@@ -140,6 +143,7 @@ export function createServices(
     ...telemetry,
     ...tls,
     carts,
+    course: { hasRecall: () => recall.active !== null, waitedMs: (cart, fromMs) => pace.waitedMs(cart, fromMs) },
     sync,
     downlink: broker,
     backups,
@@ -201,7 +205,7 @@ export function createServices(
       tls,
       sync,
     }),
-    pace: new Pace({ ...base, rounds }),
+    pace,
     reports: new Reports({ ...base, geofences, rounds }),
     tracks: new Tracks({ ...base, ...budgets }),
     trips: new Trips(base),

@@ -22,6 +22,8 @@ const DEFAULTS = {
   minutes_per_hole: 15,
   tee_interval_min: 10,
   delay_from_min: 5,
+  round_timeout_min: 0,
+  round_timeout_lock: false,
   zone_stay_s: 60,
   rest_after_s: 300,
   lock_max_speed_kmh: 6,

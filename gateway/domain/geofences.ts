@@ -75,6 +75,7 @@ function readProperties({ properties }: NewFeature): Omit<Zone, 'id' | 'shape'> 
     message: properties.message ?? null,
     maxSpeedKmh: properties.max_speed_kmh ?? null,
     hole: properties.hole ?? null,
+    ...(properties.lock_here === true ? { locksHere: true } : {}),
   }
 }
 

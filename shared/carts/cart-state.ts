@@ -16,6 +16,7 @@ export interface ZoneStay {
   name: string
   type: ZoneType
   hole: number | null
+  locksHere?: true
   sinceMs: number
 }
 

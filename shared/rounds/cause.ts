@@ -31,10 +31,17 @@ export interface JudgedParty {
   readonly gapMin: number | null
   readonly gapHoles: number | null
   readonly isWaiting: boolean
+  /** Times in which it waited on the present hole, or for the next one; they may overlap. */
+  readonly waits: readonly Span[]
   readonly cause: Cause
   readonly delayedBy: string | null
   readonly delays: readonly string[]
   readonly projectedEndMs: number | null
+}
+
+export interface Span {
+  readonly fromMs: number
+  readonly toMs: number
 }
 
 /** Presence on a hole, from the entry of the first cart until the last one leaves; `leftMs` is null until then. */
@@ -133,16 +140,23 @@ export function judgePace(parties: readonly PaceParty[], settings: PaceSettings,
     return null
   }
 
-  function isWaiting(track: Track): boolean {
-    const { visit, fromMs, toMs } = lastStay(track)
-    const hole = visit.leftMs === null ? visit.hole : holeAfter(visit.hole)
-    const ahead = visit.leftMs === null ? lastStay(track).ahead : visitAhead(track, hole, nowMs)
-    if (ahead?.leftMs !== null) return false
-    const sinceMs = visit.leftMs === null ? fromMs : toMs
-    return (
-      overlapMin(ahead, sinceMs, nowMs) >= sharedMin ||
-      (lastStay(ahead.track).visit === ahead && isWaiting(ahead.track))
-    )
+  /** Times in which the party ahead was in the way, or waited there itself, since this one is due on the hole. */
+  function waitsFor(ahead: Visit | null, sinceMs: number): readonly Span[] {
+    if (ahead === null) return []
+    const metMs = Math.max(sinceMs, ahead.enteredMs)
+    const toMs = ahead.leftMs ?? nowMs
+    const stay = ahead.track.stays.find(({ visit }) => visit === ahead)
+    const own = stay === undefined ? [] : waitsFor(stay.ahead, stay.fromMs)
+    return [
+      ...own.map((wait) => ({ fromMs: Math.max(wait.fromMs, metMs), toMs: Math.min(wait.toMs, toMs) })),
+      { fromMs: metMs + sharedMin * MINUTE_MS, toMs },
+    ].filter((wait) => wait.fromMs <= wait.toMs)
+  }
+
+  function waitsOf(track: Track): readonly Span[] {
+    const { visit, fromMs, toMs, ahead } = lastStay(track)
+    if (visit.leftMs === null) return waitsFor(ahead, fromMs)
+    return waitsFor(visitAhead(track, holeAfter(visit.hole), nowMs), toMs)
   }
 
   function holeAfter(hole: number): number {
@@ -183,6 +197,7 @@ export function judgePace(parties: readonly PaceParty[], settings: PaceSettings,
     const delays = onRound.filter((one) => blamed.get(one) === track).map((one) => one.party.paceId)
     const own = delays.length > 0 ? 'delays_others' : 'behind'
     const { visit } = lastStay(track)
+    const waits = waitsOf(track)
     const ownMinOf = (stay: Stay) => stay.lateMin - stay.waitedMin
     return {
       party,
@@ -194,7 +209,8 @@ export function judgePace(parties: readonly PaceParty[], settings: PaceSettings,
       ownMin: lateMin - waitedMin,
       slowestHole: stays.reduce((most, stay) => (ownMinOf(stay) > ownMinOf(most) ? stay : most)).visit.hole,
       ...gapOf(track),
-      isWaiting: isWaiting(track),
+      isWaiting: waits.some(({ toMs }) => toMs === nowMs),
+      waits,
       cause: !isLate(track) ? 'on_pace' : isDelayed(track) ? 'delayed' : own,
       delayedBy: blamed.get(track)?.party.paceId ?? null,
       delays,

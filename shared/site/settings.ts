@@ -71,6 +71,9 @@ export interface SiteSettings {
   teeIntervalMin: number
   /** Delay from which a party is late. */
   delayFromMin: number
+  /** 0 means never. */
+  roundTimeoutMin: number
+  roundTimeoutLock: boolean
   zoneStayS: number
   restAfterS: number
   lockMaxSpeedKmh: number
@@ -104,6 +107,8 @@ export const DEFAULT_SITE_SETTINGS: Readonly<SiteSettings> = {
   minutesPerHole: 15,
   teeIntervalMin: 10,
   delayFromMin: 5,
+  roundTimeoutMin: 0,
+  roundTimeoutLock: false,
   zoneStayS: 60,
   restAfterS: 300,
   lockMaxSpeedKmh: 6,

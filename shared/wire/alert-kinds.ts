@@ -10,6 +10,7 @@ export const ALERT_KINDS = [
   'open_after_closing',
   'out_after_closing',
   'not_charging',
+  'standing',
   'device_twice',
   'device_clock',
   'disk',

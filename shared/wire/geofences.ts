@@ -71,6 +71,9 @@ export const newZonePropertiesSchema = z.object({
     .nullish()
     .meta({ description: "Speed limit in a slow zone; default: the cart's own slow speed." }),
   hole: z.number().int().min(1).max(99).nullish().meta({ description: 'Golf hole of the zone.' }),
+  lock_here: z.boolean().nullish().meta({
+    description: 'True if a cart that stands in the zone for too long may be locked. Default: false.',
+  }),
 })
 
 export function newFeatureSchema<Properties extends z.ZodType>(properties: Properties) {
@@ -153,6 +156,7 @@ export const shownZonePropertiesSchema = z.object({
   message: z.string().optional(),
   max_speed_kmh: z.number().optional(),
   hole: z.number().int().optional(),
+  lock_here: z.boolean().optional(),
 })
 
 export const SHOWN_PROPERTIES = {

@@ -151,6 +151,12 @@ const fields = {
   minutes_per_hole: minutes.meta({ description: 'Pace of a round in minutes per hole.' }),
   tee_interval_min: z.number().min(1).max(60).meta({ description: 'Minutes between two tee times.' }),
   delay_from_min: z.number().min(1).max(60).meta({ description: 'Delay in minutes from which a party is late.' }),
+  round_timeout_min: minutes.meta({
+    description: 'Minutes without movement on a round after which a cart raises an alert; 0 means never.',
+  }),
+  round_timeout_lock: z.boolean().meta({
+    description: 'True to lock such carts, two minutes later, in zones with lock_here.',
+  }),
   zone_stay_s: seconds.meta({ description: 'Seconds in a stop zone after which a cart raises an alert.' }),
   rest_after_s: seconds.meta({ description: 'Seconds without movement after which a battery is at rest.' }),
   lock_max_speed_kmh: z

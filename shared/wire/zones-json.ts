@@ -50,6 +50,7 @@ export function fromSiteFeaturesJson(features: readonly SiteFeatureJson[]): Site
     message: properties.message ?? null,
     maxSpeedKmh: properties.max_speed_kmh ?? null,
     hole: properties.hole ?? null,
+    ...(properties.lock_here === true ? { locksHere: true } : {}),
     groups: properties.groups ?? null,
     shape: fromGeometry(geometry, properties.radius_m ?? 0),
   }))
@@ -69,6 +70,7 @@ function toFeatureJson(zone: Zone): FeatureJson {
       ...(zone.message === null ? {} : { message: zone.message }),
       ...(zone.maxSpeedKmh === null ? {} : { max_speed_kmh: zone.maxSpeedKmh }),
       ...(zone.hole === null ? {} : { hole: zone.hole }),
+      ...(zone.locksHere === true ? { lock_here: true } : {}),
     },
   }
 }

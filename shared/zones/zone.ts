@@ -17,6 +17,8 @@ export interface Zone {
   message: string | null
   maxSpeedKmh: number | null
   hole: number | null
+  /** True if a cart that stands in it for too long may be locked; else absent. */
+  locksHere?: true
   shape: ZoneShape
 }
 

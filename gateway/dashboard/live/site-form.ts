@@ -11,6 +11,7 @@ export const NUMBER_FIELDS = [
   'minutes_per_hole',
   'tee_interval_min',
   'delay_from_min',
+  'round_timeout_min',
   'zone_stay_s',
   'rest_after_s',
   'lock_max_speed_kmh',
@@ -34,6 +35,7 @@ type Hours = NonNullable<HoursJson>
 /** Unsaved changes; numbers as they were typed. */
 export interface SiteEdits extends Partial<Pick<SiteSettingsJson, 'name' | 'time_zone' | 'units' | 'language'>> {
   lock_at_closing?: boolean
+  round_timeout_lock?: boolean
   opening_hours?: HoursJson
   numbers?: Readonly<Partial<Record<NumberField, string>>>
 }
@@ -49,6 +51,7 @@ const NUMBER_DEFAULTS: Readonly<Record<NumberField, number | null>> = {
   minutes_per_hole: PRESET.minutesPerHole,
   tee_interval_min: PRESET.teeIntervalMin,
   delay_from_min: PRESET.delayFromMin,
+  round_timeout_min: PRESET.roundTimeoutMin,
   zone_stay_s: PRESET.zoneStayS,
   rest_after_s: PRESET.restAfterS,
   lock_max_speed_kmh: PRESET.lockMaxSpeedKmh,

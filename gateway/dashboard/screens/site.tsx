@@ -7,6 +7,7 @@ import { moreTexts } from '#dashboard/texts/more.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
 import { Button } from '#dashboard/ui/button.tsx'
 import { Fault } from '#dashboard/ui/fault.tsx'
+import { TickField } from '#dashboard/ui/fields/tick-field.tsx'
 import type { SiteSettingsJson } from '#shared/wire/site.ts'
 import { CourseFields } from './site/course-fields.tsx'
 import { HoursFields } from './site/hours-fields.tsx'
@@ -16,7 +17,7 @@ import { SiteField } from './site/site-field.tsx'
 const BATTERY: readonly NumberField[] = ['pack.empty_v', 'pack.low_v', 'pack.full_v', 'rest_after_s', 'charge_check_h']
 const WARNINGS: readonly NumberField[] = ['silent_after_s', 'silent_on_course_after_s', 'zone_stay_s']
 const LOCKING: readonly NumberField[] = ['auto_lock_after_min', 'lock_max_speed_kmh', 'lock_locate_after_s']
-const PACE: readonly NumberField[] = ['minutes_per_hole', 'tee_interval_min', 'delay_from_min']
+const PACE: readonly NumberField[] = ['minutes_per_hole', 'tee_interval_min', 'delay_from_min', 'round_timeout_min']
 const TRIPS: readonly NumberField[] = [
   'trips.speedThreshold',
   'trips.minimalTripDuration',
@@ -79,6 +80,12 @@ function SiteForm({ settings, onSaved }: SiteFormProps) {
         </Panel>
         <Panel title={sections.pace}>
           <NumberFields editor={editor} fields={PACE} />
+          <TickField
+            name={texts.roundTimeoutLock}
+            isDisabled={isReadOnly}
+            isOn={editor.edits.round_timeout_lock ?? settings.round_timeout_lock}
+            onChange={(isOn) => editor.edit({ round_timeout_lock: isOn })}
+          />
         </Panel>
         <FoldedPanel title={sections.trips} isOpen={TRIPS.some((field) => faults.has(field))}>
           <NumberFields editor={editor} fields={TRIPS} />

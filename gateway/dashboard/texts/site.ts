@@ -53,6 +53,7 @@ export const siteTexts = defineTexts({
       sat: 'Saturday',
       sun: 'Sunday',
     },
+    roundTimeoutLock: 'After the round time-out, lock where the zone allows it',
     lockAtClosing: 'Lock at closing time',
     lockAtClosingWhy: 'Locks carts in the barn and raises an alert for those still out.',
     fields: {
@@ -73,6 +74,7 @@ export const siteTexts = defineTexts({
       minutes_per_hole: ['Minutes per hole', 'Target; slower is behind.'],
       tee_interval_min: ['Minutes between tee times', 'Closer groups are expected to wait.'],
       delay_from_min: ['Late from, minutes', 'A group with a smaller delay is on pace.'],
+      round_timeout_min: ['Round time-out, minutes', 'A cart standing this long on a round raises an alert. 0 = off.'],
       'trips.speedThreshold': ['Stopped below', 'Slower speeds count as stopped.'],
       'trips.minimalTripDuration': ['Shortest trip, seconds', 'Shorter trips are ignored.'],
       'trips.minimalTripDistance': ['Shortest trip', 'Shorter trips are ignored.'],
@@ -133,6 +135,7 @@ export const siteTexts = defineTexts({
       sat: 'Samstag',
       sun: 'Sonntag',
     },
+    roundTimeoutLock: 'Nach dem Zeitlimit sperren, wo die Zone es erlaubt',
     lockAtClosing: 'Bei Betriebsschluss sperren',
     lockAtClosingWhy: 'Sperrt Carts in der Halle; für Carts draußen gibt es einen Alarm.',
     fields: {
@@ -159,6 +162,10 @@ export const siteTexts = defineTexts({
       minutes_per_hole: ['Minuten pro Bahn', 'Richtwert; langsamer heißt zurück.'],
       tee_interval_min: ['Minuten zwischen Startzeiten', 'Dichter folgende Gruppen warten zwangsläufig.'],
       delay_from_min: ['Verspätet ab, Minuten', 'Eine Gruppe mit weniger Verzug liegt im Plan.'],
+      round_timeout_min: [
+        'Zeitlimit auf der Runde, Minuten',
+        'Steht ein Cart so lange auf der Runde, gibt es Alarm. 0 = aus.',
+      ],
       'trips.speedThreshold': ['Steht unter', 'Langsameres gilt als Stehen.'],
       'trips.minimalTripDuration': ['Kürzeste Fahrt, Sekunden', 'Kürzere Fahrten zählen nicht.'],
       'trips.minimalTripDistance': ['Kürzeste Fahrt', 'Kürzere Fahrten zählen nicht.'],

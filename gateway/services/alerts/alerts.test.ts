@@ -19,6 +19,7 @@ import { CartDrill } from '#testing/course/cart-drill.ts'
 import type { Cart } from '../cart.ts'
 import { Alerts } from './alerts.ts'
 import type { RuleResult } from './rule.ts'
+import { NO_PLAY } from './site-context.ts'
 
 const ADMIN: Caller = { userId: 'a', role: 'admin', allowedHardwareIds: null }
 const ANN = { userId: 'a', name: 'Ann' }
@@ -106,6 +107,7 @@ class Course {
     const store = this.#store
     return new Alerts({
       events: this.#events,
+      course: NO_PLAY,
       clock: this.clock,
       log: createLog('silent'),
       store: {

@@ -24,7 +24,7 @@ import { PinAlerts } from './pin-alerts.ts'
 import { RecentHistory } from './recent-history.ts'
 import type { RuleResult } from './rule.ts'
 import { type CartAlertState, resetTimers } from './rule-state.ts'
-import { closedDayAt, type SiteContext, siteContextOf } from './site-context.ts'
+import { type CourseFacts, closedDayAt, type SiteContext, siteContextOf } from './site-context.ts'
 import { isWell, type SiteFacts } from './site-rules.ts'
 import { isContextUnchanged, recordEvaluation } from './skip-unchanged.ts'
 
@@ -36,6 +36,7 @@ export interface AlertsDeps {
   downlink: Pick<Downlink, 'prepare'>
   site: Pick<Site, 'settings' | 'calendar'>
   carts: CartList
+  course: CourseFacts
   users: { find(userId: string): { row: { name: string } } | undefined }
   clockConfirmation: { readonly state: ClockState }
   diskGuard: { readonly use: DiskUse }
@@ -139,6 +140,11 @@ export class Alerts implements Component {
 
   get opened() {
     return this.#writer.opened
+  }
+
+  /** Returns the alerts of a kind that are not closed, oldest first. */
+  notClosedOf(kind: AlertKind): StoredAlert[] {
+    return this.#book.notClosed().filter((alert) => alert.kind === kind)
   }
 
   openCounts(): [kind: AlertKind, count: number][] {
@@ -292,7 +298,7 @@ export class Alerts implements Component {
   }
 
   #contextAt(nowMs: number): SiteContext {
-    const { clock, site, clockConfirmation } = this.#deps
+    const { clock, site, clockConfirmation, course } = this.#deps
     const offsetMs = nowMs - clock.monotonicMs()
     if (this.#offsetMs !== undefined && Math.abs(offsetMs - this.#offsetMs) > CLOCK_SET_MS) {
       this.#countFromMs = nowMs
@@ -301,7 +307,7 @@ export class Alerts implements Component {
     this.#offsetMs = offsetMs
     const { settings, calendar } = site
     const isClockConfirmed = clockConfirmation.state === 'confirmed'
-    const now = { nowMs, settings, calendar, isClockConfirmed, countFromMs: this.#countFromMs }
+    const now = { nowMs, settings, calendar, isClockConfirmed, countFromMs: this.#countFromMs, course }
     this.#closedDay = closedDayAt({ ...now, closedDay: this.#closedDay })
     return siteContextOf({ ...now, closedDay: this.#closedDay })
   }

@@ -6,6 +6,7 @@ import { MOVED_AFTER_HOURS, MOVED_WHILE_LOCKED } from './movement-rules.ts'
 import type { CartRule } from './rule.ts'
 import type { CartAlertState } from './rule-state.ts'
 import type { SiteContext } from './site-context.ts'
+import { STANDING } from './standing-rule.ts'
 import { OUTSIDE, ZONE_STAY } from './zone-rules.ts'
 
 /** Opens when a cart has lost its signal outside the barn. */
@@ -130,6 +131,7 @@ export const CART_RULES: readonly CartRule[] = [
   OPEN_AFTER_CLOSING,
   OUT_AFTER_CLOSING,
   NOT_CHARGING,
+  STANDING,
   DEVICE_TWICE,
   DEVICE_CLOCK,
 ]

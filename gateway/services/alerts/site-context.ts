@@ -4,6 +4,16 @@ import { tripDefaultsOf } from '#shared/site/settings.ts'
 import { HOUR_MS } from '#shared/time.ts'
 import type { ClosedDay } from '#store/tables/alerts.ts'
 
+/** Recall and waits of the play on the course. */
+export interface CourseFacts {
+  hasRecall(): boolean
+  /** Returns the time in which the party of a cart waited for the one ahead, since a time. */
+  waitedMs(cart: string, fromMs: number): number
+}
+
+/** Facts of a course on which nothing is played. */
+export const NO_PLAY: CourseFacts = { hasRecall: () => false, waitedMs: () => 0 }
+
 export interface SiteContext {
   readonly nowMs: number
   readonly settings: SiteSettings
@@ -20,6 +30,7 @@ export interface SiteContext {
   readonly hasClosed: boolean
   /** True if opening is so close that carts ought to charge. */
   readonly isChargeTime: boolean
+  readonly course: CourseFacts
 }
 
 interface Circumstances {
@@ -29,6 +40,7 @@ interface Circumstances {
   isClockConfirmed: boolean
   countFromMs: number
   closedDay: ClosedDay | null
+  course: CourseFacts
 }
 
 /** Maximum delay of a closing that is still handled, after a stop or a late confirmation of the clock. */
@@ -44,7 +56,7 @@ export function closedDayAt({ nowMs, calendar, isClockConfirmed, closedDay }: Ci
 
 /** Builds the context from the site and its clocks; `closedDay` is the result of `closedDayAt`. */
 export function siteContextOf(circumstances: Circumstances): SiteContext {
-  const { nowMs, settings, calendar, isClockConfirmed, countFromMs, closedDay } = circumstances
+  const { nowMs, settings, calendar, isClockConfirmed, countFromMs, closedDay, course } = circumstances
   const isClosed = calendar.isClosed(nowMs)
   const closesMs = calendar.lastClosing(nowMs)?.closesMs ?? Number.NEGATIVE_INFINITY
   const isNight = isClosed && isClockConfirmed
@@ -52,6 +64,7 @@ export function siteContextOf(circumstances: Circumstances): SiteContext {
     nowMs,
     settings,
     countFromMs,
+    course,
     isNight,
     movingKmh: tripDefaultsOf(settings).speedThreshold,
     isDay: !isClosed && isClockConfirmed,

@@ -5,6 +5,7 @@ import type { Arrived } from './arrived.ts'
 import { stillFromMs } from './movement-rules.ts'
 import { type CartAlertState, isTrackBehind, remember } from './rule-state.ts'
 import type { SiteContext } from './site-context.ts'
+import { standsTooLongAtMs } from './standing-rule.ts'
 import { hasSeenZones } from './zones-seen.ts'
 
 /** True if nothing but the time differs from the context before. False at night, when rules depend on the time. */
@@ -56,7 +57,11 @@ export function nextEvaluationAtMs(one: CartAlertState, alerts: readonly StoredA
   const isKnown = one.memory.fixesRead === 'read' && !isTrackBehind(one, context)
   if (!isKnown || hasSeenMove(one, alerts) || hasSeenZones(one.memory.zones)) return Number.NEGATIVE_INFINITY
   const { exempt } = one.cart.notes
-  let atMs = Math.min(stopsTooLongAtMs(one.cart, context), exempt?.untilMs ?? Number.POSITIVE_INFINITY)
+  let atMs = Math.min(
+    stopsTooLongAtMs(one.cart, context),
+    standsTooLongAtMs(one, context),
+    exempt?.untilMs ?? Number.POSITIVE_INFINITY,
+  )
   for (const alert of alerts) atMs = Math.min(atMs, mayEndAtMs(alert, one, context))
   return atMs
 }
@@ -76,7 +81,12 @@ function hasSeenMove({ memory }: CartAlertState, alerts: readonly StoredAlert[])
 /** Returns the time from which an alert may be over by time alone, or by a change of position. */
 function mayEndAtMs({ kind, closedAtMs, awaitsEnd }: StoredAlert, one: CartAlertState, context: SiteContext): number {
   // the position of the end counts for a while; new data ends a signal loss, and only time ends a contest of ids
-  if ((closedAtMs !== null && !awaitsEnd) || kind === 'silent_on_course' || kind === 'device_twice')
+  if (
+    (closedAtMs !== null && !awaitsEnd) ||
+    kind === 'silent_on_course' ||
+    kind === 'device_twice' ||
+    kind === 'standing'
+  )
     return Number.NEGATIVE_INFINITY
   if (kind !== 'moved_while_locked' && kind !== 'moved_after_hours') return Number.POSITIVE_INFINITY
   return stillFromMs(one, context) ?? Number.NEGATIVE_INFINITY

@@ -98,6 +98,8 @@ export function staysIn(state: WatchState, set: WatchedSet | null, newest: Fix):
   if (set === null) return []
   return staysOf(state, set.watched, newest).flatMap(({ zoneId, sinceMs }) => {
     const zone = set.zoneOf(zoneId)
-    return zone === undefined ? [] : [{ zoneId, name: zone.name, type: zone.type, hole: zone.hole, sinceMs }]
+    if (zone === undefined) return []
+    const { name, type, hole } = zone
+    return [{ zoneId, name, type, hole, ...(zone.locksHere ? { locksHere: true } : {}), sinceMs }]
   })
 }

@@ -34,13 +34,15 @@ export interface AutomaticLock {
   also?: NamedWrite
 }
 
+/** Requester of locks of carts that stood for too long. */
+export const ROUND_TIMEOUT = 'round-timeout'
 /** Delay before a failed write is tried again. */
 const RETRY_MS = 30_000
 
 /** Sends the locks that the gateway decides on; all of one kind in one transaction, one transaction at a time. */
 export class AutomaticLocks {
   /** Locks sent, by requester. */
-  readonly sent = new Counter(['auto-lock', 'closing'])
+  readonly sent = new Counter(['auto-lock', 'closing', ROUND_TIMEOUT])
   readonly #deps: AutomaticLocksDeps
   readonly #underWay = new Set<string>()
   readonly #notBeforeMs = new Map<string, number>()

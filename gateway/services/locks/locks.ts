@@ -1,5 +1,7 @@
+import type { Alert } from '#domain/alert.ts'
 import type { Events } from '#gateway/events.ts'
 import type { Log } from '#shared/log.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { Store } from '#store/store.ts'
 import type { AuditContext } from '../audit-context.ts'
 import type { Cart } from '../cart.ts'
@@ -15,6 +17,7 @@ import { AutomaticLocks } from './automatic-locks.ts'
 import { CartLocks, type CartsToLock } from './cart-locks.ts'
 import { Closing } from './closing.ts'
 import { lockDeviceOf } from './lock-device.ts'
+import { RoundTimeout } from './round-timeout.ts'
 
 interface LocksDeps {
   store: Pick<Store, 'read'>
@@ -28,6 +31,8 @@ interface LocksDeps {
   clockConfirmation: { readonly isConfirmed: boolean }
   origins: AuditContext
   events: Events
+  /** Alerts that are not closed. */
+  notClosedOf(kind: AlertKind): readonly Alert[]
   clock: GatewayClock
   log: Log
 }
@@ -52,6 +57,7 @@ export function createLocks(deps: LocksDeps) {
     cartLocks: new CartLocks(deps),
     autoLock: new AutoLock(own),
     closing: new Closing(own),
+    roundTimeout: new RoundTimeout(own),
     ownLocks,
   }
 }

@@ -90,7 +90,10 @@ function linkTo({ cart }: AlertJson, { baseUrl }: NoticeContext): string {
 
 function detailsOf({ details }: AlertJson, site: NoticeContext['site'], words: NotificationTexts): Details {
   const number = (name: string) => (typeof details[name] === 'number' ? details[name] : null)
-  const text = (name: string) => (typeof details[name] === 'string' ? details[name] : null)
+  const text = (name: string) => {
+    const value = details[name]
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : null
+  }
   const shown = (value: number | null, unit: string, digits: number) =>
     value === null
       ? null

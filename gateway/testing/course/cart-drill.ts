@@ -6,7 +6,7 @@ import { type Findings, evaluateCart as findChanges } from '#services/alerts/fin
 import { OpenAlerts } from '#services/alerts/open-alerts.ts'
 import type { CartAlertState } from '#services/alerts/rule-state.ts'
 import { isChargeWatched, type RestingVoltage, restedFromMs, withRest } from '#services/alerts/rule-state.ts'
-import { closedDayAt, type SiteContext, siteContextOf } from '#services/alerts/site-context.ts'
+import { closedDayAt, NO_PLAY, type SiteContext, siteContextOf } from '#services/alerts/site-context.ts'
 import { isContextUnchanged, recordEvaluation } from '#services/alerts/skip-unchanged.ts'
 import type { Cart, CartNotes } from '#services/cart.ts'
 import { withRevision } from '#services/carts/revision.ts'
@@ -61,6 +61,7 @@ export class CartDrill {
   lock: CartLock | null = null
   stays: ZoneStay[] = []
   zoneContext = { hasParking: true, hasBoundary: true }
+  course = NO_PLAY
   isOnline = true
   announcedSleep = false
   /** Same as in `Device`. */
@@ -145,7 +146,7 @@ export class CartDrill {
   evaluate(): void {
     const { nowMs, settings, isClockConfirmed, countFromMs } = this
     const calendar = this.#calendarOf(settings)
-    const now = { nowMs, settings, calendar, isClockConfirmed, countFromMs }
+    const now = { nowMs, settings, calendar, isClockConfirmed, countFromMs, course: this.course }
     this.closedDay = closedDayAt({ ...now, closedDay: this.closedDay })
     const context = siteContextOf({ ...now, closedDay: this.closedDay })
     // as in a gateway, an unchanged cart is the same object

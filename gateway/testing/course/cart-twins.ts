@@ -5,6 +5,7 @@ import type { Sample } from '#domain/telemetry.ts'
 import { NO_SWITCHES } from '#domain/zone-switches.ts'
 import { Events, type GatewayEvents } from '#gateway/events.ts'
 import { Alerts } from '#services/alerts/alerts.ts'
+import { NO_PLAY } from '#services/alerts/site-context.ts'
 import type { CartNotes } from '#services/cart.ts'
 import { Carts } from '#services/carts/carts.ts'
 import type { Device } from '#services/fleet.ts'
@@ -328,6 +329,7 @@ class Twin {
   #createAlerts(store: Store, { clock }: CartTwins, settings: () => SiteSettings): Alerts {
     return new Alerts({
       store,
+      course: NO_PLAY,
       clock,
       log: createLog('silent'),
       events: this.events,

@@ -1,5 +1,6 @@
 import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { formatSpan, formatTime, formatVoltage } from '#dashboard/texts/format.ts'
+import { paceTexts } from '#dashboard/texts/pace.ts'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 
 /** Formats the details of an alert, such as "46.4 V at rest, low below 47.5 V"; empty if it has none. */
@@ -18,6 +19,8 @@ export function detailsInWords({ kind, details }: AlertJson, timeZone: string): 
     }
     case 'not_charging':
       return joined(volts && texts.volts(volts), time('since') && texts.sinceTime(time('since')))
+    case 'standing':
+      return joined(time('since') && texts.sinceTime(time('since')), numberOf(details.hole, paceTexts().hole))
     case 'zone_stay':
       return joined(
         name,

@@ -68,6 +68,11 @@ export function ZoneForm({ editor, zone, isAdmin }: ZoneFormProps) {
         )}
         <TickField name={texts.enabled} isOn={properties.enabled} onChange={(enabled) => say({ enabled })} />
         <TickField name={texts.visible} isOn={properties.visible} onChange={(visible) => say({ visible })} />
+        <TickField
+          name={texts.lockHere}
+          isOn={properties.lock_here === true}
+          onChange={(isOn) => say({ lock_here: isOn ? true : undefined })}
+        />
         <GroupsField groups={properties.groups} onGroups={(groups) => say({ groups })} />
       </fieldset>
       {isAdmin && <Button text={texts.remove} is="wide" onClick={() => editor.remove()} />}
