@@ -1,7 +1,7 @@
 import type { CartFilter } from '#dashboard/live/fleet/cart-filter.ts'
 import { matchesFilter } from '#dashboard/live/fleet/cart-filter.ts'
 import { byNumber, isParked, type MarkerStyle, markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
-import type { Pace } from '#dashboard/live/playing-groups.ts'
+import type { Pace } from '#dashboard/live/pace.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import { toX, toY } from './mercator.ts'
 

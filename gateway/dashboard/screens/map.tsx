@@ -2,8 +2,8 @@ import './map/map.css'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { pathHoles } from '#dashboard/live/cart-path.ts'
 import type { CartFilter } from '#dashboard/live/fleet/cart-filter.ts'
+import { paceOf } from '#dashboard/live/pace.ts'
 import { keepScreenOn } from '#dashboard/live/page/screen-on.ts'
-import { paceOf } from '#dashboard/live/playing-groups.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { LiveMap } from '#dashboard/map/live-map.tsx'
 import type { Paces } from '#dashboard/map/markers.ts'
@@ -13,13 +13,13 @@ import { mapTexts } from '#dashboard/texts/map.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { lazy } from '#dashboard/ui/lazy.tsx'
-import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
+import type { PaceJson } from '#shared/wire/rounds.ts'
 import { CartSearch } from './map/cart-search.tsx'
 import { Counters } from './map/counters.tsx'
 import { FilteredCarts } from './map/filtered-carts.tsx'
 import { SidePanel } from './map/side-panel.tsx'
 import { NeedsAttention } from './needs-attention.tsx'
-import { type Rounds, useRounds } from './pace/use-rounds.ts'
+import { type Polled, usePace } from './pace/use-rounds.ts'
 
 const CartCard = lazy(() => import('./cart-card.tsx').then(({ CartCard }) => CartCard))
 const PaceList = lazy(() => import('./pace.tsx').then(({ PaceList }) => PaceList))
@@ -69,8 +69,8 @@ export function MapScreen() {
   useEffect(keepScreenOn, [])
   const [filter, setFilter] = useState<CartFilter | null>(null)
   const [isPace, setPace] = useState(false)
-  const rounds = useRounds(isPace)
-  const paces = usePaces(isPace ? rounds : null)
+  const pace = usePace(isPace)
+  const paces = usePaces(isPace ? pace.known : null, isPace)
   const chosen = router.route.value.rest
   const isStaff = me.value?.role !== 'user'
   const [near, setNear] = useState<readonly string[]>([])
@@ -121,7 +121,7 @@ export function MapScreen() {
           {chosen === null && (
             <>
               {filter !== null && <FilteredCarts filter={filter} />}
-              {filter === null && isPace && <MapPace rounds={rounds} />}
+              {filter === null && isPace && <MapPace pace={pace} />}
               {filter === null && !isPace && <NeedsAttention />}
               {filter === null && !isPace && me.value?.user.role === 'admin' && <Checklist />}
             </>
@@ -133,23 +133,20 @@ export function MapScreen() {
 }
 
 /** Returns the pace of each cart on a round; the map shows the states of the carts without rounds. */
-function usePaces(known: Rounds | null): Paces {
-  const { settings } = useDashboard()
-  const minutesPerHole = settings.value?.minutes_per_hole ?? DEFAULT_SITE_SETTINGS.minutesPerHole
-  const rounds = known === null ? null : (known.rounds ?? [])
-  return useMemo(
-    () => rounds && new Map(rounds.map((round) => [round.cart, paceOf(round, minutesPerHole)])),
-    [known?.rounds, known === null, minutesPerHole],
-  )
+function usePaces(known: PaceJson | null, isWanted: boolean): Paces {
+  return useMemo(() => {
+    const parties = known?.parties ?? []
+    return isWanted ? new Map(parties.flatMap((party) => party.carts.map((cart) => [cart, paceOf(party)]))) : null
+  }, [known, isWanted])
 }
 
-/** Rounds on the course, in place of the list of carts that need attention. */
-function MapPace({ rounds }: { rounds: Rounds }) {
+/** Parties on the course, in place of the list of carts that need attention. */
+function MapPace({ pace }: { pace: Polled<PaceJson> }) {
   const { title } = paceTexts()
   return (
     <section class="map-pace" aria-label={title}>
       <h2>{title}</h2>
-      <PaceList {...rounds} />
+      <PaceList {...pace} />
     </section>
   )
 }

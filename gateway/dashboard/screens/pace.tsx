@@ -1,8 +1,7 @@
 import '#dashboard/ui/pages.css'
 import './pace/pace.css'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { byNumber, isParked } from '#dashboard/live/fleet/marker-style.ts'
-import { playingGroupsOf } from '#dashboard/live/playing-groups.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { screenOf } from '#dashboard/live/safe-lock.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
@@ -11,18 +10,19 @@ import { HelpLink } from '#dashboard/ui/help-link.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
-import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
+import type { PaceJson } from '#shared/wire/rounds.ts'
 import { useMessages } from './message.tsx'
 import { FLIGHT_ROW_PX, FlightRow } from './pace/flight-row.tsx'
-import { type Rounds, useRounds } from './pace/use-rounds.ts'
+import { partyName } from './pace/pace-text.ts'
+import { type Polled, usePace } from './pace/use-rounds.ts'
 
-/** Active rounds: a page of More, which provides its title. */
+/** Pace of the parties: a page of More, which provides its title. */
 export function PacePage() {
-  return <PaceList {...useRounds()} />
+  return <PaceList {...usePace()} />
 }
 
-/** Active rounds as a screen of their own. */
+/** Pace of the parties as a screen of their own. */
 export function PaceScreen() {
   return (
     <div class="page list">
@@ -30,24 +30,28 @@ export function PaceScreen() {
         <h1 class="grow">{paceTexts().title}</h1>
         <HelpLink topic="pace" />
       </header>
-      <PaceList {...useRounds()} />
+      <PaceList {...usePace()} />
     </div>
   )
 }
 
-/** Active rounds with hole and delay, and messages to their carts. */
-export function PaceList({ rounds, isFailed }: Rounds) {
-  const { settings, fleet, screenTypes, me } = useDashboard()
+/** Parties on the course by the cause of their delay, and messages to their carts. */
+export function PaceList({ known, isFailed }: Polled<PaceJson>) {
+  const { fleet, screenTypes } = useDashboard()
   const texts = paceTexts()
   const carts = fleet.version.value >= 0 ? cartsToMessage(fleet.carts.values(), screenTypes.value) : []
   const course = useCourseHoles()
   const { ask, show, status } = useMessages()
-  const flights = useMemo(() => playingGroupsOf(rounds ?? []), [rounds])
-  const minutesPerHole = settings.value?.minutes_per_hole ?? DEFAULT_SITE_SETTINGS.minutesPerHole
+  const flights = known?.parties ?? []
+  const holdUp = flights.find(({ pace_id }) => pace_id === known?.hold_up?.pace_id)
   return (
     <div class="pace">
-      <p class="small">{texts.why}</p>
-      {me.value?.role !== 'user' && carts.length > 0 && (
+      <p class={holdUp === undefined ? 'small' : 'flight-pace'}>
+        {holdUp === undefined || known?.hold_up == null
+          ? texts.why
+          : texts.holdUp(known.hold_up.hole, partyName(holdUp), known.hold_up.delays.length)}
+      </p>
+      {carts.length > 0 && (
         <button type="button" class="button" onClick={() => ask(carts)}>
           <Icon name="message" />
           {texts.messageAll(carts.length)}
@@ -55,20 +59,12 @@ export function PaceList({ rounds, isFailed }: Rounds) {
       )}
       {status}
       {isFailed && <p role="alert">{texts.cannotLoad}</p>}
-      {rounds === null && !isFailed && <NotKnown />}
-      {flights.length === 0 && course !== null && <NoRounds {...course} isKnown={rounds !== null} />}
-      {flights.length > 0 && (
+      {known === null && !isFailed && <NotKnown />}
+      {flights.length === 0 && course !== null && <NoRounds {...course} isKnown={known !== null} />}
+      {known !== null && flights.length > 0 && (
         <div class="pace-list">
-          <VirtualList items={flights} rowPx={FLIGHT_ROW_PX} label={texts.title} keyOf={({ key }) => key}>
-            {(flight) => (
-              <FlightRow
-                flight={flight}
-                minutesPerHole={minutesPerHole}
-                holesOfCourse={course?.holes ?? 0}
-                onMessage={() => ask(flight.carts)}
-                onBeep={show}
-              />
-            )}
+          <VirtualList items={flights} rowPx={FLIGHT_ROW_PX} label={texts.title} keyOf={({ pace_id }) => pace_id}>
+            {(flight) => <FlightRow flight={flight} pace={known} onMessage={() => ask(flight.carts)} onBeep={show} />}
           </VirtualList>
         </div>
       )}

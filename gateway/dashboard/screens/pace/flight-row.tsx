@@ -1,12 +1,13 @@
 import type { CommandProgress } from '#dashboard/live/commands.ts'
-import { finishMs, onHoleSince, type Pace, type PlayingGroup, paceOf } from '#dashboard/live/playing-groups.ts'
+import { type Pace, paceOf } from '#dashboard/live/pace.ts'
 import { lockDeviceOf, screenOf } from '#dashboard/live/safe-lock.ts'
 import { messageTexts } from '#dashboard/texts/cart-actions.ts'
-import { formatSpan, formatTime } from '#dashboard/texts/format.ts'
+import { formatTime } from '#dashboard/texts/format.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
-import { holeText, paceText } from './pace-text.ts'
+import type { PaceJson, PacePartyJson } from '#shared/wire/rounds.ts'
+import { causeText, holeText, partyName } from './pace-text.ts'
 
 const OUTLINES: Record<Pace, string> = {
   late: 'M24 3 46 42H2Z',
@@ -15,7 +16,7 @@ const OUTLINES: Record<Pace, string> = {
   between: 'M24 4a20 20 0 1 0 0 40 20 20 0 0 0 0-40Z',
 }
 
-/** Triangle: late. Diamond: behind. Circle: on time; with a dashed edge on no hole. The number is that of the hole. */
+/** Triangle: delays others. Diamond: late. Circle: on pace; with a dashed edge on no hole. The number is the hole. */
 function PaceShape({ pace, hole }: { pace: Pace; hole: number | null }) {
   return (
     <svg class={`pace-shape ${pace.replace(' ', '-')}`} width="48" height="48" viewBox="0 0 48 48" aria-hidden="true">
@@ -30,23 +31,18 @@ function PaceShape({ pace, hole }: { pace: Pace; hole: number | null }) {
 export const FLIGHT_ROW_PX = 128
 
 interface FlightRowProps {
-  flight: PlayingGroup
-  minutesPerHole: number
-  holesOfCourse: number
+  flight: PacePartyJson
+  pace: PaceJson
   onMessage: () => void
   onBeep: (sent: readonly CommandProgress[]) => void
 }
 
-/** Row of carts that play together: hole, delay, and time on the hole. */
-export function FlightRow({ flight, minutesPerHole, holesOfCourse, onMessage, onBeep }: FlightRowProps) {
-  const { clock, second, site, me, fleet, commands, screenTypes } = useDashboard()
+/** Row of carts that play together: hole, cause of the delay, and gap to the party ahead. */
+export function FlightRow({ flight, pace, onMessage, onBeep }: FlightRowProps) {
+  const { site, fleet, commands, screenTypes } = useDashboard()
   const texts = paceTexts()
-  const nowMs = second.value >= 0 ? clock.nowMs() : 0
-  const { carts, round } = flight
+  const { carts, gap_min: gapMin, gap_holes: gapHoles, projected_end: end } = flight
   const zone = site.value.time_zone
-  const since = onHoleSince(round)
-  const doneMs = finishMs(round, { holesOfCourse, minutesPerHole, nowMs })
-  const name = texts.cart(carts)
   const known = carts.flatMap((cart) => fleet.carts.get(cart) ?? [])
   const hasScreen = known.some((cart) => screenOf(cart, screenTypes.value) !== undefined)
   const locks = known.flatMap((cart) => {
@@ -54,29 +50,27 @@ export function FlightRow({ flight, minutesPerHole, holesOfCourse, onMessage, on
     return device === undefined ? [] : [{ cart: cart.cart, hardwareId: device.hardware_id }]
   })
   const beep = () => onBeep(locks.map((one) => commands.send({ ...one, command: 'locate', params: { beep: true } })))
-  const words = paceText(round)
-  const place = [holeText(round), ...(words === null ? [] : [words])].join(' · ')
   const facts = [
-    ...(since === null ? [] : [texts.onHoleFor(formatSpan(nowMs - Date.parse(since)))]),
-    texts.playedFor(formatSpan(nowMs - Date.parse(round.started_at))),
-    ...(doneMs === null ? [] : [texts.finish(formatTime(doneMs, zone))]),
+    ...(gapMin === null || gapHoles === null ? [] : [texts.gap(Math.round(gapMin), gapHoles)]),
+    ...(flight.is_waiting ? [texts.waits] : []),
+    ...(end === null ? [] : [texts.finish(formatTime(Date.parse(end), zone))]),
   ]
   return (
-    <div class={`flight-row ${paceOf(round, minutesPerHole).replace(' ', '-')}`}>
-      <PaceShape pace={paceOf(round, minutesPerHole)} hole={round.current_hole} />
+    <div class={`flight-row ${paceOf(flight).replace(' ', '-')}`}>
+      <PaceShape pace={paceOf(flight)} hole={flight.current_hole} />
       <div class="flight-words">
-        <strong dir="auto">{name}</strong>
-        <span class="flight-pace">{place}</span>
+        <strong dir="auto">{partyName(flight)}</strong>
+        <span class="flight-pace">{`${holeText(flight)} · ${causeText(flight, pace)}`}</span>
         <span class="small">{facts.join(' · ')}</span>
-        <span class="small">{texts.startedOn(round.start_hole, formatTime(Date.parse(round.started_at), zone))}</span>
+        <span class="small">{texts.startedOn(flight.start_hole, formatTime(Date.parse(flight.started_at), zone))}</span>
       </div>
-      {me.value?.role !== 'user' && hasScreen && (
+      {hasScreen && (
         <button type="button" class="button" aria-label={messageTexts().messageTo(carts)} onClick={onMessage}>
           <Icon name="message" />
           <span>{texts.message}</span>
         </button>
       )}
-      {me.value?.role !== 'user' && !hasScreen && locks.length > 0 && (
+      {!hasScreen && locks.length > 0 && (
         <button type="button" class="button" aria-label={messageTexts().beepAt(carts)} onClick={beep}>
           <Icon name="beep" />
           <span>{texts.beep}</span>

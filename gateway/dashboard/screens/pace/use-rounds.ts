@@ -1,20 +1,33 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import type { RoundJson } from '#shared/wire/rounds.ts'
+import type { PaceJson, RoundJson } from '#shared/wire/rounds.ts'
 
-/** Polling interval: entering a hole sends no realtime message. */
-const ASK_EVERY_MS = 5_000
+/** Entering a hole sends no realtime message. */
+const ROUNDS_EVERY_MS = 5_000
+const PACE_EVERY_MS = 15_000
 
-/** Active rounds; null until they are known. */
-export interface Rounds {
-  rounds: readonly RoundJson[] | null
+/** Answer to the newest request; null until there is one. */
+export interface Polled<Answer> {
+  known: Answer | null
   isFailed: boolean
 }
 
-/** Polls the active rounds while the page is visible and the connection is live, if they are wanted. */
-export function useRounds(isWanted = true): Rounds {
-  const { api, line } = useDashboard()
-  const [rounds, setRounds] = useState<readonly RoundJson[] | null>(null)
+/** Polls the active rounds. */
+export function useRounds(): Polled<readonly RoundJson[]> {
+  const { api } = useDashboard()
+  return usePolled(async () => (await api.call('GET /rounds/active')).rounds, ROUNDS_EVERY_MS, true)
+}
+
+/** Polls the pace of the parties on the course, if it is wanted. */
+export function usePace(isWanted = true): Polled<PaceJson> {
+  const { api } = useDashboard()
+  return usePolled(() => api.call('GET /pace'), PACE_EVERY_MS, isWanted)
+}
+
+/** Asks immediately and at an interval while the page is visible and the connection is live. */
+function usePolled<Answer>(call: () => Promise<Answer>, everyMs: number, isWanted: boolean): Polled<Answer> {
+  const { line } = useDashboard()
+  const [known, setKnown] = useState<Answer | null>(null)
   const [isFailed, setIsFailed] = useState(false)
   const isLive = line.state.value.kind === 'live'
   useEffect(() => {
@@ -23,20 +36,20 @@ export function useRounds(isWanted = true): Rounds {
     const ask = async () => {
       if (document.visibilityState !== 'visible') return
       try {
-        const answer = await api.call('GET /rounds/active')
+        const answer = await call()
         if (!isHere) return
-        setRounds(answer.rounds)
+        setKnown(answer)
         setIsFailed(false)
       } catch {
         if (isHere) setIsFailed(true)
       }
     }
     void ask()
-    const timer = setInterval(() => void ask(), ASK_EVERY_MS)
+    const timer = setInterval(() => void ask(), everyMs)
     return () => {
       isHere = false
       clearInterval(timer)
     }
-  }, [api, isLive, isWanted])
-  return { rounds, isFailed }
+  }, [isLive, isWanted])
+  return { known, isFailed }
 }

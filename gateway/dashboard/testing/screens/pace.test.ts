@@ -34,33 +34,36 @@ const stage = createStage({
   },
 })
 
-stage.eachSetup('rounds are listed, the late ones first, and a late one receives a message to hurry', async (scene) => {
-  const { page, open, audit, gateway } = scene
-  await open('/app/#/pace', 'staff')
-  const list = page.getByRole('list', { name: 'Pace of play' })
-  await list.getByText('Carts 7, 8').waitFor()
-  const rows = await list.getByRole('listitem').allInnerTexts()
-  assert.equal(rows.length, 2)
-  assert.match(rows[0] ?? '', /Carts 7, 8[\s\S]*Hole 2 · 2\d min behind[\s\S]*started on hole 1/)
-  assert.match(rows[1] ?? '', /Cart 21[\s\S]*Hole 2 · 9 min behind|Cart 21[\s\S]*Hole 2/)
-  await audit()
-  const shown = async () => {
-    const { body } = await gateway.request('GET', '/devices/screen-8/commands')
-    return body.commands.filter(({ command }: { command: string }) => command === 'message')
-  }
-  const before = (await shown()).length
-  await page.getByRole('button', { name: 'Message to carts 7, 8' }).click()
-  await page.getByRole('textbox', { name: 'Other text' }).waitFor()
-  await audit()
-  await page.getByRole('button', { name: 'Please let the group behind you play through.' }).click()
-  await page.getByText('Confirmed: 0 of 2.').waitFor()
-  await eventually(
-    async () => (await shown()).length === before + 1,
-    'the screen of the other cart receives the message',
-  )
-  const [newest] = await shown()
-  assert.equal(newest.params.text, 'Please let the group behind you play through.')
-})
+stage.eachSetup(
+  'groups are listed, those that delay others first, and one of them receives a message to hurry',
+  async (scene) => {
+    const { page, open, audit, gateway } = scene
+    await open('/app/#/pace', 'staff')
+    const list = page.getByRole('list', { name: 'Pace of play' })
+    await list.getByText('Carts 7, 8').waitFor()
+    const rows = await list.getByRole('listitem').allInnerTexts()
+    assert.equal(rows.length, 2)
+    assert.match(rows[0] ?? '', /Carts 7, 8[\s\S]*Hole 2 · Behind 1\d min, holds nobody up[\s\S]*started on hole 1/)
+    assert.match(rows[1] ?? '', /Cart 21[\s\S]*Hole 2 · On pace/)
+    await audit()
+    const shown = async () => {
+      const { body } = await gateway.request('GET', '/devices/screen-8/commands')
+      return body.commands.filter(({ command }: { command: string }) => command === 'message')
+    }
+    const before = (await shown()).length
+    await page.getByRole('button', { name: 'Message to carts 7, 8' }).click()
+    await page.getByRole('textbox', { name: 'Other text' }).waitFor()
+    await audit()
+    await page.getByRole('button', { name: 'Please let the group behind you play through.' }).click()
+    await page.getByText('Confirmed: 0 of 2.').waitFor()
+    await eventually(
+      async () => (await shown()).length === before + 1,
+      'the screen of the other cart receives the message',
+    )
+    const [newest] = await shown()
+    assert.equal(newest.params.text, 'Please let the group behind you play through.')
+  },
+)
 
 stage.eachSetup('an admin writes the ready texts, and all carts on the course receive one', async (scene) => {
   const { page, open, audit, gateway, faults } = scene
