@@ -390,5 +390,5 @@ function dropOldest(byCommand: Map<string, unknown>): void {
 /** Keeps the newest entries of a list. */
 function keep<Entry>(list: Entry[], entry: Entry): void {
   list.push(entry)
-  if (list.length > 2 * KEPT) list.splice(0, KEPT)
+  if (list.length > 1.1 * KEPT) list.splice(0, list.length - KEPT)
 }

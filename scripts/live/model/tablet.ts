@@ -41,8 +41,8 @@ export class Tablet {
   isBehind = false
   /** Time since which it has been connected without a break and with the same rights; null if it is not. */
   knownSinceMs: number | null = null
-  /** Codes with which its sockets were closed, newest last. */
-  readonly closes: { readonly atMs: number; readonly code: number }[] = []
+  /** Time of the last close with 4401: its session has ended. */
+  revokedAtMs = Number.NEGATIVE_INFINITY
   readonly #options: TabletOptions
   readonly #pongs = new Map<string, () => void>()
   #socket: WebSocketClient | null = null
@@ -185,7 +185,7 @@ export class Tablet {
     socket.on('error', () => undefined)
     socket.on('message', (data) => this.#receive(data.toString()))
     socket.on('close', (code) => {
-      this.closes.push({ atMs: this.#options.now(), code })
+      if (code === 4401) this.revokedAtMs = this.#options.now()
       if (this.#socket !== socket) return
       this.#socket = null
       this.knownSinceMs = null

@@ -52,7 +52,7 @@ export class ZonePath {
     })
     const isCurrent = this.#positions.slice(-2).every((one) => one.isLive)
     this.currentSinceMs = isCurrent ? Math.min(this.currentSinceMs, heardMs) : Number.POSITIVE_INFINITY
-    if (this.#positions.length > 2 * KEPT) this.#positions.splice(0, KEPT)
+    if (this.#positions.length > 1.1 * KEPT) this.#positions.splice(0, this.#positions.length - KEPT)
   }
 
   /** Crossings with two positions well on either side, all of which came in time, between two times. */
