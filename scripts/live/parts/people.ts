@@ -309,7 +309,8 @@ export class People implements Part, Desks {
     rights.acting = null
     for (const truth of this.#pins.values()) truth.forgetTablet(desk.name)
     await time.runUntil(time.nowMs + 1_000)
-    if (wasOpen && tablet.revokedAtMs < atMs) this.found(34, desk, 'the socket of an ended session is open', 'closed with 4401')
+    if (wasOpen && tablet.revokedAtMs < atMs)
+      this.found(34, desk, 'the socket of an ended session is open', 'closed with 4401')
     const answer = await this.ask(desk, 'GET', '/me')
     if (answer != null && answer.status !== 401) this.found(34, desk, `${answer.status} without a session`, '401')
     tablet.switchOff()
