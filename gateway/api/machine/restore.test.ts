@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import Database from 'better-sqlite3'
 import { eventually } from '#shared/testing/eventually.ts'
 import { FilePlace } from '#store/backups/file-place.ts'
 import { FolderPlace } from '#store/backups/folder-place.ts'
@@ -93,6 +94,20 @@ test('a restore that fails leaves the gateway as it was, with the upload for ano
     readdirSync(g.config.dataDir).filter((name) => /replaced|unfinished|fetched/.test(name)),
     [],
   )
+})
+
+test('a backup of a newer version is refused, with the way out', async (t) => {
+  const { g, disk } = await startNew(t)
+  const set = join(disk, 'set')
+  await courseAt(new FolderPlace(set), undefined, (dataDir) => {
+    const db = new Database(join(dataDir, 'cartbarn.db'))
+    db.pragma('user_version = 999')
+    db.close()
+  })
+  const { status, body } = await restore(g, { kind: 'stick', path: set })
+  assert.deepEqual([status, body.code], [409, 'backup_unreadable'])
+  assert.match(body.detail, /^cartbarn \S+ made the backup: install that version first$/)
+  assert.equal((await g.get('/me', { key: NEW_KEY })).status, 200)
 })
 
 /** Deletes all chunks of a set, which a listing does not read. */

@@ -13,14 +13,22 @@ export const PASSPHRASE = 'nineteenth'
 export const NEW_KEY = 'flt_key_of_the_new_gateway_0123456789'
 export const LONG_MS = 60_000
 
-/** Backs up a course with a device and an authority while its gateway runs; returns the password of the device. */
-export async function courseAt(to: BackupPlace, passphrase?: string): Promise<{ password: string; atMs: number }> {
+/**
+ * Backs up a course with a device and an authority while its gateway runs; returns the password of the device.
+ * `change` may change its database first.
+ */
+export async function courseAt(
+  to: BackupPlace,
+  passphrase?: string,
+  change: (dataDir: string) => void = () => undefined,
+): Promise<{ password: string; atMs: number }> {
   const old = await startGateway()
   try {
     const password = await old.register('cart-1')
     await old.patch('/site', { name: 'Old Course' })
     const atMs = Date.now()
     initTls(old.config, { names: [], isReplacing: false, nowMs: atMs })
+    change(old.config.dataDir)
     await backUp({ dataDir: old.config.dataDir, to, passphrase, atMs })
     return { password, atMs }
   } finally {
