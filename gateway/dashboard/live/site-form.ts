@@ -37,6 +37,8 @@ export interface SiteEdits extends Partial<Pick<SiteSettingsJson, 'name' | 'time
   lock_at_closing?: boolean
   round_timeout_lock?: boolean
   opening_hours?: HoursJson
+  /** Changed fields only. */
+  vehicle_kinds?: NonNullable<SiteSettingsPatch['vehicle_kinds']>
   numbers?: Readonly<Partial<Record<NumberField, string>>>
 }
 

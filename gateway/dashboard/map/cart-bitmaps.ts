@@ -52,6 +52,7 @@ const SMALL_PX = 8
 const ROOM_PX = 26
 const FLAG_ROOM_PX = 11
 const LOCK_ROOM_PX = 11
+const BADGE_ROOM_PX = 11
 const LABEL_ROOM_PX = 13
 /** Limit of cached bitmaps, above the number of signs of a fleet in all states; all are then dropped together. */
 const KEPT_MAX = 3_000
@@ -108,6 +109,13 @@ export class CartBitmaps {
   /** Returns the padlock of a cart that is locked on the course. */
   lock(): Bitmap {
     return this.#keep('lock', () => this.#draw(LOCK_ROOM_PX, LOCK_ROOM_PX, drawLock))
+  }
+
+  /** Returns the square badge of a kind of vehicle. */
+  badge(letter: string): Bitmap {
+    return this.#keep(`badge ${letter}`, () =>
+      this.#draw(BADGE_ROOM_PX, BADGE_ROOM_PX, (context) => drawBadge(context, letter)),
+    )
   }
 
   /** Returns the number of carts below a sign. */
@@ -234,6 +242,18 @@ function drawLock(context: CanvasRenderingContext2D): void {
   strokeWith(context, shackle, INK, 2.5)
   context.fillStyle = INK
   context.fill(body)
+}
+
+/** Draws a dark letter on a white square. */
+function drawBadge(context: CanvasRenderingContext2D, letter: string): void {
+  const path = new Path2D('M-8 -8H8V8H-8Z')
+  strokeWith(context, path, INK, 4)
+  context.fillStyle = EDGE
+  context.fill(path)
+  context.font = `750 14px ${FONT}`
+  context.textAlign = 'center'
+  context.fillStyle = INK
+  context.fillText(letter, 0, 5)
 }
 
 function strokeWith(context: CanvasRenderingContext2D, path: Path2D, color: string, widthPx: number): void {

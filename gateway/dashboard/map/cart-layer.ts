@@ -1,4 +1,4 @@
-import { isLockedOut } from '#dashboard/live/fleet/marker-style.ts'
+import { isLockedOut, KIND_LETTERS } from '#dashboard/live/fleet/marker-style.ts'
 import { type Bitmap, CartBitmaps } from './cart-bitmaps.ts'
 import { HEADINGS, isPlain, type Marker, type Markers, type ParkingCluster } from './markers.ts'
 import { type Box, place, ROOM_PX, type Screen } from './placing.ts'
@@ -158,6 +158,8 @@ export class CartLayer {
     this.#blit(context, bitmaps.body(marker.style, isDot ? '' : marker.label), marker.px, marker.py)
     if (marker.below > 0) this.#blit(context, bitmaps.below(marker.below), marker.px - BELOW_PX, marker.py - BELOW_PX)
     if (marker.cart.exempt !== null) this.#blit(context, bitmaps.flag(), marker.px + FLAG_PX, marker.py - FLAG_PX)
+    const letter = KIND_LETTERS[marker.cart.kind]
+    if (letter !== '') this.#blit(context, bitmaps.badge(letter), marker.px - FLAG_PX, marker.py + FLAG_PX)
     if (isLockedOut(marker.cart)) this.#blit(context, bitmaps.lock(), marker.px + FLAG_PX, marker.py + FLAG_PX)
   }
 

@@ -33,7 +33,7 @@ export function CartCard({ cart: name, onClose }: { cart: string; onClose: () =>
   return (
     <section ref={card} tabIndex={-1} class="cart-card" aria-label={texts.cart(name)}>
       <header>
-        {cart !== undefined && <CartShape markerStyle={markerStyleOf(cart)} label={name} />}
+        {cart !== undefined && <CartShape kind={cart.kind} markerStyle={markerStyleOf(cart)} label={name} />}
         <div class="cart-title">
           <h2 dir="auto">{texts.cart(name)}</h2>
           {cart !== undefined && <p class={`cart-state ${markerStyleOf(cart)}`}>{stateText(cart)}</p>}

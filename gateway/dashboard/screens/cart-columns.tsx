@@ -23,10 +23,11 @@ export function useCartColumns(toCart: (cart: string) => string): Column<CartJso
       compare: FLEET_COMPARE.cart,
       cell: (cart) => (
         <a class="cart-name" href={toCart(cart.cart)}>
-          <CartShape markerStyle={markerStyleOf(cart)} label={cart.cart} size={44} />
+          <CartShape kind={cart.kind} markerStyle={markerStyleOf(cart)} label={cart.cart} size={44} />
           <span class="words">
             <strong dir="auto">{texts.cart(cart.cart)}</strong>
             <span class="small">
+              {cart.kind !== 'golf_cart' && `${texts.kinds[cart.kind]} · `}
               {texts.states[cartStateKey(cart)]}
               <span class="narrow-only">{` · ${placeText(cart)}`}</span>
             </span>

@@ -64,7 +64,7 @@ function NeedLine({ need: { cart, reason, at } }: { need: AttentionItem }) {
         {cart === null ? (
           <Icon name="alerts" />
         ) : (
-          <CartShape markerStyle={markerStyleOf(cart)} label={cart.cart} size={46} />
+          <CartShape kind={cart.kind} markerStyle={markerStyleOf(cart)} label={cart.cart} size={46} />
         )}
         <span class="need-words">
           <strong>
@@ -99,7 +99,7 @@ function Group({ group: { reason, carts } }: { group: NeedGroup }) {
       <span class="need-carts">
         {carts.slice(0, GROUP_MAX).map((cart) => (
           <a key={cart.cart} href={toHash('map', cart.cart)} aria-label={texts.open(cart.cart, what)}>
-            <CartShape markerStyle={markerStyleOf(cart)} label={cart.cart} size={44} />
+            <CartShape kind={cart.kind} markerStyle={markerStyleOf(cart)} label={cart.cart} size={44} />
           </a>
         ))}
         {carts.length > GROUP_MAX && <a href={toHash('fleet')}>{texts.more(carts.length - GROUP_MAX)}</a>}

@@ -13,6 +13,7 @@ import { CourseFields } from './site/course-fields.tsx'
 import { HoursFields } from './site/hours-fields.tsx'
 import { type SiteEditor, useSite, useSiteEditor } from './site/site-editor.ts'
 import { SiteField } from './site/site-field.tsx'
+import { VehicleFields } from './site/vehicle-fields.tsx'
 
 const BATTERY: readonly NumberField[] = ['pack.empty_v', 'pack.low_v', 'pack.full_v', 'rest_after_s', 'charge_check_h']
 const WARNINGS: readonly NumberField[] = ['silent_after_s', 'silent_on_course_after_s', 'zone_stay_s']
@@ -87,6 +88,9 @@ function SiteForm({ settings, onSaved }: SiteFormProps) {
             onChange={(isOn) => editor.edit({ round_timeout_lock: isOn })}
           />
         </Panel>
+        <FoldedPanel title={sections.vehicles} isOpen={false}>
+          <VehicleFields editor={editor} />
+        </FoldedPanel>
         <FoldedPanel title={sections.trips} isOpen={TRIPS.some((field) => faults.has(field))}>
           <NumberFields editor={editor} fields={TRIPS} />
         </FoldedPanel>

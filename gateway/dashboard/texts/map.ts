@@ -11,7 +11,14 @@ export const mapTexts = defineTexts({
     loading: 'Loading carts …',
     opensSoon: 'Loading carts. This one opens next.',
     counters: 'Show only',
-    counts: { out: 'On course', in: 'In barn', low: 'Low', silent: 'No signal', outside: 'Off course' },
+    counts: {
+      out: 'On course',
+      in: 'In barn',
+      low: 'Low',
+      silent: 'No signal',
+      outside: 'Off course',
+      others: 'Others',
+    },
     mapOfCourse: 'Map of the course',
     mapHelp:
       'Arrow keys move the map, plus and minus zoom. Carts can also be found by search, counters and the list next ' +
@@ -46,6 +53,7 @@ export const mapTexts = defineTexts({
       low: 'Schwach',
       silent: 'Kein Signal',
       outside: 'Abseits',
+      others: 'Andere',
     },
     mapOfCourse: 'Karte des Platzes',
     mapHelp:

@@ -26,6 +26,7 @@ export const siteTexts = defineTexts({
       lock: 'Locking',
       pace: 'Pace of play',
       trips: 'Trips and stops',
+      vehicles: 'Other vehicles',
     },
     empty: (value: string) => `default: ${value}`,
     notKnown: 'unknown',
@@ -56,6 +57,8 @@ export const siteTexts = defineTexts({
     roundTimeoutLock: 'After the round time-out, lock where the zone allows it',
     lockAtClosing: 'Lock at closing time',
     lockAtClosingWhy: 'Locks carts in the barn and raises an alert for those still out.',
+    vehiclesWhy: 'Automatic locks and alerts of vehicles that are not golf carts.',
+    autoLock: 'Auto-lock in the barn',
     fields: {
       'pack.empty_v': ['Empty battery, volts', 'Resting voltage at 0 %.'],
       'pack.full_v': ['Full battery, volts', 'Resting voltage after a night on the charger.'],
@@ -108,6 +111,7 @@ export const siteTexts = defineTexts({
       lock: 'Sperren',
       pace: 'Spieltempo',
       trips: 'Fahrten und Halte',
+      vehicles: 'Andere Fahrzeuge',
     },
     empty: (value: string) => `Standard: ${value}`,
     notKnown: 'unbekannt',
@@ -138,6 +142,8 @@ export const siteTexts = defineTexts({
     roundTimeoutLock: 'Nach dem Zeitlimit sperren, wo die Zone es erlaubt',
     lockAtClosing: 'Bei Betriebsschluss sperren',
     lockAtClosingWhy: 'Sperrt Carts in der Halle; für Carts draußen gibt es einen Alarm.',
+    vehiclesWhy: 'Automatische Sperren und Alarme von Fahrzeugen, die keine Golfcarts sind.',
+    autoLock: 'In der Halle automatisch sperren',
     fields: {
       'pack.empty_v': ['Leere Batterie, Volt', 'Ruhespannung bei 0 %.'],
       'pack.full_v': ['Volle Batterie, Volt', 'Ruhespannung nach einer Nacht am Ladegerät.'],

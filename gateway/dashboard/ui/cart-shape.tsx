@@ -1,5 +1,5 @@
 import './cart-shape.css'
-import type { MarkerStyle } from '#dashboard/live/fleet/marker-style.ts'
+import { KIND_LETTERS, type MarkerStyle } from '#dashboard/live/fleet/marker-style.ts'
 
 const OUTLINES: Record<MarkerStyle, string> = {
   out: 'M24 4a20 20 0 1 0 0 40 20 20 0 0 0 0-40Z',
@@ -16,10 +16,12 @@ export function CartShape({
   markerStyle,
   label,
   size = 48,
+  kind = 'golf_cart',
 }: {
   markerStyle: MarkerStyle
   label: string
   size?: number
+  kind?: keyof typeof KIND_LETTERS
 }) {
   const shown = [...label].length > 4 ? `${[...label].slice(0, 3).join('')}…` : label
   return (
@@ -34,6 +36,14 @@ export function CartShape({
       <text x="24" y={BASELINE[markerStyle]} font-size={[...shown].length > 2 ? 14 : 18} text-anchor="middle">
         {shown}
       </text>
+      {kind !== 'golf_cart' && (
+        <g class="kind-badge">
+          <rect x="1" y="29" width="18" height="18" />
+          <text x="10" y="43" font-size="14" text-anchor="middle">
+            {KIND_LETTERS[kind]}
+          </text>
+        </g>
+      )}
     </svg>
   )
 }

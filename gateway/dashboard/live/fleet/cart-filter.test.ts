@@ -8,7 +8,7 @@ const named = (cart: string, name: string) => {
   return { ...known, devices: known.devices.map((device) => ({ ...device, name })) }
 }
 
-test('a cart is counted by its state, and as low in any state', () => {
+test('a cart is counted by its state, and as low in any state; other vehicles are counted apart', () => {
   const carts = [
     cartJson('1'),
     parkedJson('2', { is_low: true }),
@@ -17,8 +17,9 @@ test('a cart is counted by its state, and as low in any state', () => {
     cartJson('5', { state: 'silent' }),
     cartJson('6', { state: 'unknown', position: null }),
     cartJson('7', { state: 'unknown', position: null, last_heard_at: null }),
+    cartJson('90', { kind: 'ranger', is_low: true }),
   ]
-  assert.deepEqual(countCarts(carts), { out: 1, in: 2, low: 1, silent: 2, outside: 1 })
+  assert.deepEqual(countCarts(carts), { out: 1, in: 2, low: 1, silent: 2, outside: 1, others: 1 })
 })
 
 test('without a filter every cart matches', () => {

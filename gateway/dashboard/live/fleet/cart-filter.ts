@@ -1,13 +1,18 @@
 import type { CartJson } from '#shared/wire/carts.ts'
 import { byNumber } from './marker-style.ts'
 
-export const CART_FILTERS = ['out', 'in', 'low', 'silent', 'outside'] as const
+export const CART_FILTERS = ['out', 'in', 'low', 'silent', 'outside', 'others'] as const
 /** Filter of the counters on the map; it narrows the map and its list. */
 export type CartFilter = (typeof CART_FILTERS)[number]
 
-/** True if a cart passes the filter; it can match several, such as a cart in the barn with a low battery. */
+/**
+ * True if a cart passes the filter; it can match several, such as a cart in the barn with a low battery. Vehicles other
+ * than golf carts match `others` only, as the gateway counts them.
+ */
 export function matchesFilter(cart: CartJson, filter: CartFilter | null): boolean {
   if (filter === null) return true
+  const isOther = cart.kind !== 'golf_cart'
+  if (isOther || filter === 'others') return isOther && filter === 'others'
   if (filter === 'low') return cart.is_low
   // both are drawn alike, because their current position is unknown; a cart that was never seen has not lost its signal
   if (filter === 'silent') return cart.last_heard_at !== null && (cart.state === 'silent' || cart.state === 'unknown')
@@ -15,7 +20,7 @@ export function matchesFilter(cart: CartJson, filter: CartFilter | null): boolea
 }
 
 export function countCarts(carts: Iterable<CartJson>): Record<CartFilter, number> {
-  const counts = { out: 0, in: 0, low: 0, silent: 0, outside: 0 }
+  const counts = { out: 0, in: 0, low: 0, silent: 0, outside: 0, others: 0 }
   for (const cart of carts) for (const filter of CART_FILTERS) if (matchesFilter(cart, filter)) counts[filter] += 1
   return counts
 }

@@ -14,10 +14,11 @@ export interface EveningGroups {
   notCharging: CartJson[]
 }
 
+/** Groups the golf carts: other vehicles work on in the evening, and are locked by number only. */
 export function groupEvening(carts: Iterable<CartJson>, alerts: Iterable<AlertJson>): EveningGroups {
   const dry = new Set([...alerts].filter(({ kind }) => kind === 'not_charging').map(({ cart }) => cart))
   const groups: EveningGroups = { open: [], out: [], locked: [], notCharging: [] }
-  for (const cart of [...carts].sort(byNumber)) {
+  for (const cart of [...carts].filter(({ kind }) => kind === 'golf_cart').sort(byNumber)) {
     if (dry.has(cart.cart)) groups.notCharging.push(cart)
     if (isOpenInBarn(cart)) groups.open.push(cart)
     else if (isParked(cart)) groups.locked.push(cart)

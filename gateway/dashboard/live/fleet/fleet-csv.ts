@@ -24,6 +24,7 @@ const COLUMNS: readonly [name: string, of: Column][] = [
   ['last_heard_at', ({ last_heard_at }, timeZone) => localTime(last_heard_at, timeZone)],
   ['out_of_service', ({ out_of_service }) => out_of_service?.why ?? null],
   ['note', ({ note }) => note],
+  ['kind', ({ kind }) => kind],
 ]
 
 export function toFleetCsv(carts: readonly CartJson[], { language, timeZone }: CsvOf): string {

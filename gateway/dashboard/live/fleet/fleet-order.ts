@@ -2,7 +2,17 @@ import type { CartJson } from '#shared/wire/carts.ts'
 import { matchesFilter } from './cart-filter.ts'
 import { byNumber, isParked } from './marker-style.ts'
 
-export const FLEET_FILTERS = ['all', 'in', 'out', 'low', 'silent', 'outside', 'open', 'out_of_service'] as const
+export const FLEET_FILTERS = [
+  'all',
+  'in',
+  'out',
+  'low',
+  'silent',
+  'outside',
+  'open',
+  'out_of_service',
+  'others',
+] as const
 export type FleetFilter = (typeof FLEET_FILTERS)[number]
 
 const CHOSEN: Record<FleetFilter, (cart: CartJson) => boolean> = {
@@ -16,6 +26,7 @@ const CHOSEN: Record<FleetFilter, (cart: CartJson) => boolean> = {
   outside: (cart) => matchesFilter(cart, 'outside'),
   open: isOpenInBarn,
   out_of_service: ({ out_of_service }) => out_of_service !== null,
+  others: () => true,
 }
 
 /** True if the cart is in the barn, in service, and has reported that it is unlocked. */
@@ -23,9 +34,14 @@ export function isOpenInBarn(cart: CartJson): boolean {
   return isParked(cart) && cart.lock?.is_locked === false && cart.out_of_service === null
 }
 
-/** Returns the carts that pass a filter, the most urgent first, in an order that is the same on every tablet. */
+/**
+ * Returns the carts that pass a filter, the most urgent first, in an order that is the same on every tablet. Vehicles
+ * other than golf carts pass only their own filter, as in the counters.
+ */
 export function orderFleet(carts: Iterable<CartJson>, filter: FleetFilter): CartJson[] {
-  return [...carts].filter(CHOSEN[filter]).sort((a, b) => urgencyOf(a) - urgencyOf(b) || byNumber(a, b))
+  const isShown = (cart: CartJson) =>
+    filter === 'all' || ((cart.kind === 'golf_cart') === (filter !== 'others') && CHOSEN[filter](cart))
+  return [...carts].filter(isShown).sort((a, b) => urgencyOf(a) - urgencyOf(b) || byNumber(a, b))
 }
 
 /** Orders of the columns: the weakest battery, the unlocked carts and the longest silence come first. */

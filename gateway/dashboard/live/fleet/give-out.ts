@@ -7,6 +7,7 @@ export type Usage = ReadonlyMap<string, number>
 /** True if a golfer can get the cart: in the barn, with a signal, in service, battery not low, no open alert. */
 export function isFit(cart: CartJson): boolean {
   return (
+    cart.kind === 'golf_cart' &&
     isParked(cart) &&
     (cart.state === 'in' || cart.is_asleep) &&
     !cart.is_low &&

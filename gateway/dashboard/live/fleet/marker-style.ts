@@ -1,7 +1,16 @@
+import type { CartKind } from '#shared/site/settings.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 
 /** Marker style of a cart; the first that applies. Its shape identifies it without colour. */
 export type MarkerStyle = 'outside' | 'silent' | 'low' | 'unlocked' | 'in' | 'out'
+
+/** Letters of the square badge on signs of vehicles other than golf carts. */
+export const KIND_LETTERS: Record<CartKind, string> = {
+  golf_cart: '',
+  ranger: 'R',
+  food_and_beverage: 'F',
+  greenkeeping: 'G',
+}
 
 export interface MarkerOptions {
   /** True if unlocked carts in the barn are marked as such, which matters in the evening. */

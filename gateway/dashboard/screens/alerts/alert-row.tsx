@@ -37,7 +37,12 @@ export function AlertRow({ alert, onOpen }: { alert: AlertJson; onOpen: () => vo
       {name === null ? (
         <Icon name="alerts" />
       ) : (
-        <CartShape markerStyle={cart === undefined ? 'silent' : markerStyleOf(cart)} label={name} size={46} />
+        <CartShape
+          kind={cart?.kind ?? 'golf_cart'}
+          markerStyle={cart === undefined ? 'silent' : markerStyleOf(cart)}
+          label={name}
+          size={46}
+        />
       )}
       <button type="button" class="alert-words" onClick={onOpen}>
         <strong dir="auto">{alertTitle(alert)}</strong>

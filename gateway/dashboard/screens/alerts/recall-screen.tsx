@@ -98,7 +98,7 @@ function StillOut({ one: { cart, screen } }: { one: RecalledCart }) {
   const texts = recallTexts()
   return (
     <a class={`still-out ${screen}`} href={toHash('map', cart.cart)}>
-      <CartShape markerStyle={markerStyleOf(cart)} label={cart.cart} size={46} />
+      <CartShape kind={cart.kind} markerStyle={markerStyleOf(cart)} label={cart.cart} size={46} />
       <span class="still-out-words">
         <strong dir="auto">{placeText(cart)}</strong>
         <span>{texts.screens[screen]}</span>

@@ -3,17 +3,30 @@ import type { CommandInput, CommandName } from '#dashboard/live/commands.ts'
 import { isParked } from '#dashboard/live/fleet/marker-style.ts'
 import { cartActionTexts } from '#dashboard/texts/cart-actions.ts'
 import { commandTexts } from '#dashboard/texts/command.ts'
+import { fleetTexts } from '#dashboard/texts/fleet.ts'
+import { SelectField } from '#dashboard/ui/fields/select-field.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
 import { ReadyTexts } from '#dashboard/ui/ready-texts.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { ApiError } from '#shared/client.ts'
+import type { CartKind } from '#shared/site/settings.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import type { InputOf } from '#shared/wire/operation-types.ts'
 import { MessageDialog } from '../message.tsx'
 import { AskExempt, AskExemptOver } from './ask-exempt.tsx'
 
 /** Question before an action on a cart. */
-export type Asking = 'lock' | 'unlock' | 'force' | 'message' | 'service' | 'back' | 'note' | 'exempt' | 'exempt-over'
+export type Asking =
+  | 'lock'
+  | 'unlock'
+  | 'force'
+  | 'message'
+  | 'service'
+  | 'back'
+  | 'note'
+  | 'exempt'
+  | 'exempt-over'
+  | 'kind'
 
 const WHY_MAX = 200
 const NOTE_MAX = 500
@@ -47,6 +60,8 @@ export function CartQuestion({ cart, asking, why, send, patch, onCancel }: CartQ
       return <AskExempt {...props} onAnswer={(exempt) => patch({ exempt })} />
     case 'exempt-over':
       return <AskExemptOver {...props} onAnswer={() => patch({ exempt: null })} />
+    case 'kind':
+      return <AskKind {...props} onAnswer={(kind) => patch({ kind })} />
     case 'note':
       return <AskNote {...props} onAnswer={(note) => patch({ note })} />
   }
@@ -141,6 +156,22 @@ function AskNote({ cart, onCancel, onAnswer }: AskProps<string>) {
       onAnswer={() => onAnswer(note.trim())}
     >
       <TextField name={texts.note} max={NOTE_MAX} isLong value={note} onInput={setNote} />
+    </Question>
+  )
+}
+
+function AskKind({ cart, onCancel, onAnswer }: AskProps<CartKind>) {
+  const texts = cartActionTexts()
+  const [kind, setKind] = useState(cart.kind)
+  return (
+    <Question
+      title={texts.askKind(cart.cart)}
+      action={texts.save}
+      refusal={errorText}
+      onCancel={onCancel}
+      onAnswer={() => onAnswer(kind)}
+    >
+      <SelectField name={texts.kind} value={kind} options={fleetTexts().kinds} onChoose={setKind} />
     </Question>
   )
 }

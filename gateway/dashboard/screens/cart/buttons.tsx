@@ -60,6 +60,7 @@ interface MoreButtonsProps {
 export function MoreButtons({ cart, isStaff, onAsk }: MoreButtonsProps) {
   const texts = cartActionTexts()
   const isInService = cart.out_of_service === null
+  const { me } = useDashboard()
   return (
     <details>
       <summary class="button">{texts.more}</summary>
@@ -84,6 +85,11 @@ export function MoreButtons({ cart, isStaff, onAsk }: MoreButtonsProps) {
               {texts.note}
             </button>
           </>
+        )}
+        {me.value?.user.role === 'admin' && (
+          <button type="button" class="button" onClick={() => onAsk('kind')}>
+            {texts.kind}
+          </button>
         )}
         <a class="button" href={toDayHash(cart.cart)}>
           {texts.day}

@@ -110,7 +110,7 @@ export function CartSearch({ onChoose }: { onChoose: (cart: string) => void }) {
                 aria-selected={index === current}
                 onClick={() => choose(cart)}
               >
-                <CartShape markerStyle={markerStyleOf(cart)} label={cart.cart} size={40} />
+                <CartShape kind={cart.kind} markerStyle={markerStyleOf(cart)} label={cart.cart} size={40} />
                 <bdi class="number">{cart.cart}</bdi>
                 <bdi class="small">{namesOf(cart)}</bdi>
               </div>

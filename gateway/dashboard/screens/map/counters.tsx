@@ -16,7 +16,7 @@ export function Counters({ filter, onFilter }: CountersProps) {
   const counts = countCarts(fleet.version.value >= 0 ? fleet.carts.values() : [])
   return (
     <fieldset class="counters" aria-label={texts.counters}>
-      {CART_FILTERS.map((one) => (
+      {CART_FILTERS.filter((one) => one !== 'others' || filter === one || counts[one] > 0).map((one) => (
         <button
           key={one}
           type="button"
@@ -24,7 +24,7 @@ export function Counters({ filter, onFilter }: CountersProps) {
           aria-pressed={filter === one}
           onClick={() => onFilter(filter === one ? null : one)}
         >
-          <CartShape markerStyle={one} label="" size={22} />
+          <CartShape markerStyle={one === 'others' ? 'in' : one} label="" size={22} />
           <b>{fleet.isKnown ? counts[one] : '–'}</b> <span>{texts.counts[one]}</span>
         </button>
       ))}

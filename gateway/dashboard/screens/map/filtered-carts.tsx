@@ -28,7 +28,7 @@ export function FilteredCarts({ filter }: { filter: CartFilter }) {
       <VirtualList items={carts.sort(byNumber)} rowPx={ROW_PX} label={title} keyOf={({ cart }) => cart}>
         {(cart) => (
           <a href={toHash('map', cart.cart)}>
-            <CartShape markerStyle={markerStyleOf(cart)} label={cart.cart} />
+            <CartShape kind={cart.kind} markerStyle={markerStyleOf(cart)} label={cart.cart} />
             <span>
               <bdi>{fleetTexts().cart(cart.cart)}</bdi>
               <bdi class="small">

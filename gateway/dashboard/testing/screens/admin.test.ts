@@ -64,8 +64,17 @@ stage.eachSetup('an admin changes the course, and each error is shown at its fie
     [body.name, body.pack.low_v, body.silent_after_s, body.opening_hours.mon, body.opening_hours.sun],
     ['Pebble <b>Creek</b> 🏌️', 48.5, 180, ['07:00', '24:00'], null],
   )
+  await page.locator('summary', { hasText: 'Other vehicles' }).click()
+  const ranger = page.getByRole('group', { name: 'Ranger' })
+  await ranger.getByLabel('Lock at closing time').check()
+  await ranger.getByLabel('Alerts: Low battery').uncheck()
+  await page.getByRole('button', { name: 'Save' }).click()
+  const rules = { auto_lock: false, lock_at_closing: true, alerts: ['call', 'service_due'] }
+  const kinds = async () => (await gateway.request('GET', '/site')).body.vehicle_kinds
+  await eventually(async () => (await kinds()).ranger.lock_at_closing, 'the rules of rangers are saved')
+  assert.deepEqual((await kinds()).ranger, rules)
   await audit()
-  const reset = { name: null, pack: null, opening_hours: null }
+  const reset = { name: null, pack: null, opening_hours: null, vehicle_kinds: null }
   await gateway.request('PATCH', '/site', { body: reset })
   await eventually(async () => (await page.getByLabel('Name', { exact: true }).inputValue()) === '', 'others are seen')
 })
