@@ -8,6 +8,7 @@ import type { Log } from '#shared/log.ts'
 import type { SiteSettings } from '#shared/site/settings.ts'
 import type { GeofenceEventKind } from '#shared/wire/geofence-events.ts'
 import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
+import type { Party } from '#shared/wire/parties/party-json.ts'
 import type { AuditKind } from '#shared/wire/replication/sync.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { CommandRow } from '#store/tables/commands.ts'
@@ -121,6 +122,7 @@ export interface GatewayEvents {
   /** The course map or its photo was changed. */
   courseChanged: { version: number }
   siteChanged: { settings: SiteSettings }
+  partyChanged: { event: 'changed' | 'removed'; party: Party }
   /** A recall started, a screen confirmed it (`hardwareId`), or it ended. */
   recallChanged: {
     event: 'started' | 'confirmed' | 'ended'

@@ -79,6 +79,7 @@ function buildGateway(config: Config, log: Log, overrides: Overrides, restores: 
     parts.eventGrowth,
     parts.outbox,
     parts.delivery,
+    parts.parties,
     parts.recall,
     { stop: () => http.drain() },
     mqtt.connections,
@@ -127,7 +128,15 @@ async function loadMemory(parts: GatewayServices): Promise<void> {
   fleet.load(store.read, clock.latestEventMs(clock.nowMs()))
   const { site, course, webhooks, notifiers, persons, groups, deviceTypes, publisher } = parts
   const nouns = [site, course, webhooks, notifiers, persons, groups, geofences, deviceTypes, publisher]
-  for (const part of [...nouns, parts.damage, parts.alerts, parts.autoLock, parts.closing, parts.roundTimeout])
+  for (const part of [
+    ...nouns,
+    parts.damage,
+    parts.alerts,
+    parts.autoLock,
+    parts.closing,
+    parts.roundTimeout,
+    parts.parties,
+  ])
     part.load()
   await parts.geofenceTokens.load()
   devices.startDeletions()

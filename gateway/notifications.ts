@@ -4,6 +4,7 @@ import { Mailer } from '#services/notifications/mailer.ts'
 import { Outbox } from '#services/notifications/outbox.ts'
 import { placeOfCart } from '#services/notifications/place.ts'
 import { Notifiers } from '#services/notifiers.ts'
+import type { Parties } from '#services/parties/parties.ts'
 import type { Site } from '#services/site.ts'
 import { Webhooks } from '#services/webhooks.ts'
 import type { Log } from '#shared/log.ts'
@@ -20,12 +21,13 @@ interface NotificationsDeps {
   config: Pick<Config, 'mail' | 'telegramUrl' | 'publicUrl' | 'host'>
   site: Site
   carts: Pick<Carts, 'find'>
+  parties: Pick<Parties, 'ofCart'>
   /** Returns the address of the API, once it listens. */
   listeningUrl: () => string
 }
 
 /** Builds the delivery of alerts to programs and people, and its setup by an admin. */
-export function createNotifications({ config, site, carts, listeningUrl, ...base }: NotificationsDeps) {
+export function createNotifications({ config, site, carts, parties, listeningUrl, ...base }: NotificationsDeps) {
   const outbox = new Outbox({ ...base, random: Math.random })
   const lookups = new DnsLookups()
   const webhooks = new Webhooks({ ...base, outbox, lookups })
@@ -37,7 +39,7 @@ export function createNotifications({ config, site, carts, listeningUrl, ...base
     mailer: new Mailer(config.mail),
     telegramUrl: config.telegramUrl,
     baseUrl: async () => config.publicUrl ?? reachableUrl(config.host, listeningUrl()),
-    placeOf: (cart) => placeOfCart(carts.find(cart)),
+    placeOf: (cart) => placeOfCart(carts.find(cart), parties.ofCart(cart)),
   })
   return { outbox, webhooks, notifiers }
 }

@@ -23,6 +23,7 @@ import { Ingest } from '#services/ingest/ingest.ts'
 import type { QueuedMessage } from '#services/ingest/queued-message.ts'
 import { createLocks } from '#services/locks/locks.ts'
 import { ReadyTexts } from '#services/messages/ready-texts.ts'
+import { Parties } from '#services/parties/parties.ts'
 import { createPeople } from '#services/people/people.ts'
 import { Presence } from '#services/presence.ts'
 import { Recall } from '#services/recall/recall.ts'
@@ -115,6 +116,7 @@ export function createServices(
   const recall = new Recall({ ...base, ...commands, deviceTypes: configuration.deviceTypes })
   const notClosedOf = (kind: AlertKind) => alerts.notClosedOf(kind)
   const locks = createLocks({ ...base, ...configuration, ...commands, ...clockTrust, carts, notClosedOf })
+  const parties = new Parties({ ...base, ...configuration, ...commands, ...clockTrust, carts })
   const machine = new HostIdentity({ ...base, readIds: () => readMachineIds(machineRoot) })
   const autoLockAtMs = (cart: Cart) => locks.autoLock.atMs(cart)
   const { intents, sync } = createReplication({
@@ -132,7 +134,7 @@ export function createServices(
   const rounds = new Rounds({ ...base, geofences })
   const pace = new Pace({ ...base, rounds })
   const openAlertIdsOf = (key: string) => alerts.openAlertIdsOf(key)
-  const visibleCarts = new VisibleCarts(carts, { autoLockAtMs, openAlertIdsOf })
+  const visibleCarts = new VisibleCarts(carts, { autoLockAtMs, openAlertIdsOf, partyOf: (key) => parties.ofCart(key) })
   const { dataDir, backup: settings } = config
   const backups = new Backups({ ...base, ...clockTrust, machine, dataDir, settings })
   const setUpBackups = new SetUpBackups({ ...base, restores, stickRoots: overrides.stickRoots })
@@ -152,7 +154,7 @@ export function createServices(
   const databaseCheck = new DatabaseCheck(base)
   const isLocating = (hardwareId: string) => delivery.isLocating(hardwareId)
   const ingest = new Ingest({ ...base, ...clockTrust, geofences, isLocating })
-  const notifications = createNotifications({ ...base, carts, listeningUrl })
+  const notifications = createNotifications({ ...base, carts, parties, listeningUrl })
   return {
     ...base,
     ...budgets,
@@ -178,6 +180,7 @@ export function createServices(
     visibleCarts,
     recall,
     readyTexts: new ReadyTexts(base),
+    parties,
     machine,
     intents,
     sync,

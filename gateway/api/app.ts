@@ -45,6 +45,7 @@ import { createMeApi } from './me.ts'
 import { createTextsApi } from './messages/texts.ts'
 import { createMqttApi } from './mqtt.ts'
 import { createNotifiersApi } from './notifiers.ts'
+import { createPartiesApi } from './parties/routes.ts'
 import { createRecallApi } from './recall.ts'
 import { createReportsApi } from './reports.ts'
 import { createPaceApi } from './rounds/pace.ts'
@@ -131,6 +132,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createChecklistApi(deps))
   app.route('/', createCourseApi(deps))
   app.route('/', createCartsApi(deps))
+  app.route('/', createPartiesApi(deps))
   app.route('/', createRecallApi(deps))
   app.route('/', createTextsApi(deps))
   app.route('/', createMqttApi(deps))

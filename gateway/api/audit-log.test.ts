@@ -105,6 +105,9 @@ const newZones = async () => {
   return id
 }
 
+const newParty = async (body: object = {}) => (await does('POST', '/parties', body)).party.party_id
+const newHandOut = async () => newParty({ carts: [{ cart: await newDevice() }], unlock: false })
+
 /** Operations that change data: each row prepares what the operation needs and returns its ids; then the body. */
 const ROWS: Record<string, [prepare: Prepare, body?: unknown]> = {
   'PATCH /devices/{id}': [newDevice, { name: 'Ann' }],
@@ -125,6 +128,11 @@ const ROWS: Record<string, [prepare: Prepare, body?: unknown]> = {
   'POST /recall': [() => g.remove('/recall')],
   'DELETE /recall': [() => g.post('/recall')],
   'PUT /texts': [nothing, [{ text_id: 'fog', en: 'Fog', de: 'Nebel' }]],
+  'POST /parties': [nothing, { players: ['Ann'] }],
+  'PATCH /parties/{id}': [() => newParty(), { players: ['Ann'] }],
+  'DELETE /parties/{id}': [() => newParty()],
+  'POST /parties/{id}/return': [newHandOut, {}],
+  'POST /parties/{id}/notes': [() => newParty(), { text: 'Asked to keep up' }],
   'PATCH /carts/{cart}': [newDevice, { note: 'squeaks' }],
   'DELETE /webhooks/{id}': [newWebhook],
   'POST /webhooks/{id}/test': [newWebhook],
@@ -190,6 +198,14 @@ const CALLS: Record<string, () => Promise<Prepare>> = {
     return () => does('POST', `/access-requests/${id}/allow`, { user_id: adminId })
   },
   'POST /groups': async () => newGroup,
+  'POST /parties/{id}/carts': async () => {
+    const [id, cart] = [await newParty(), await newDevice()]
+    return () => does('POST', `/parties/${id}/carts`, { carts: [{ cart }], unlock: false })
+  },
+  'POST /parties/import': async () => () => {
+    const body = `tee_time,players\n2026-05-01T${String(clock.nowMs() % 24).padStart(2, '0')}:00:00Z,Ann\n`
+    return g.post('/parties/import', body, { headers: { 'content-type': 'text/csv' } })
+  },
   'POST /carts/lock': async () => {
     const barn = await Barn.draw(g)
     const cart = await barn.cart(fresh('cart'))

@@ -60,6 +60,7 @@ describe('a cart', () => {
       out_of_service: null,
       exempt: null,
       note: null,
+      party: null,
       auto_lock_at: null,
       open_alerts: [],
     })

@@ -1,16 +1,18 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import { canSeeCodes } from '#domain/access.ts'
+import { type Caller, canSeeCodes, isStaff } from '#domain/access.ts'
 import type { Cart } from '#services/cart.ts'
 import type { CartNotesPatch } from '#services/carts/cart-notes-store.ts'
 import type { VisibleCarts } from '#services/carts/visible-carts.ts'
+import { textSearch } from '#shared/device-filter.ts'
 import { inOrder } from '#shared/http/api-env.ts'
 import { listRoute } from '#shared/http/list-route.ts'
 import { RememberedQueries } from '#shared/http/remembered-queries.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, jsonText } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import { countCarts, toCartJson } from '#shared/wire/cart-json.ts'
+import { countCarts, type ShownCart, toCartJson } from '#shared/wire/cart-json.ts'
 import {
+  type CartJson,
   type CartPatch,
   cartListQuerySchema,
   cartListSchema,
@@ -18,11 +20,13 @@ import {
   cartPatchSchema,
   cartSchema,
 } from '#shared/wire/carts.ts'
+import type { CartParty } from '#shared/wire/parties/party-json.ts'
 import { type ApiEnv, createApi, requireAdmin, staffOnly } from './api-env.ts'
 import type { CourseDeps, PeopleDeps } from './deps.ts'
 
 interface Remembered {
   autoLockAtMs: number | null
+  party: CartParty | null
   alerts: string
   text: string
 }
@@ -30,29 +34,31 @@ interface Remembered {
 /** Lists of carts as JSON; the text of a cart is serialised again only after the cart has changed. */
 class CartListTexts {
   readonly #carts: VisibleCarts
-  readonly #plain = new WeakMap<Cart, Remembered>()
-  readonly #masked = new WeakMap<Cart, Remembered>()
+  /** Texts by the rights of callers. */
+  readonly #byView = new Map<string, WeakMap<Cart, Remembered>>()
 
   constructor(carts: VisibleCarts) {
     this.#carts = carts
   }
 
   /** `counted` are all carts in scope, of which `carts` are listed. */
-  of(carts: readonly Cart[], counted: readonly Cart[], masksCodes: boolean): string {
-    const texts = carts.map((cart) => this.#textOf(cart, masksCodes))
+  of(carts: readonly Cart[], counted: readonly Cart[], caller: Caller): string {
+    const texts = carts.map((cart) => this.#textOf(cart, caller))
     const hasParkingZone = counted.some(({ zoneContext }) => zoneContext.hasParking)
     const counts = JSON.stringify({ ...countCarts(counted), has_parking_zone: hasParkingZone })
     return `{"carts":[${texts.join(',')}],${counts.slice(1)}`
   }
 
-  #textOf(cart: Cart, masksCodes: boolean): string {
-    const remembered = masksCodes ? this.#masked : this.#plain
-    const { autoLockAtMs, openAlertIds } = this.#carts.extrasOf(cart)
+  #textOf(cart: Cart, caller: Caller): string {
+    const view = `${canSeeCodes(caller)} ${isStaff(caller)}`
+    const remembered = this.#byView.get(view) ?? new WeakMap<Cart, Remembered>()
+    this.#byView.set(view, remembered)
+    const { autoLockAtMs, party, openAlertIds } = this.#carts.extrasOf(cart)
     const alerts = openAlertIds.join(' ')
     const known = remembered.get(cart)
-    if (known?.autoLockAtMs === autoLockAtMs && known.alerts === alerts) return known.text
-    const text = JSON.stringify(toCartJson(this.#carts.shown(cart), masksCodes))
-    remembered.set(cart, { autoLockAtMs, alerts, text })
+    if (known?.autoLockAtMs === autoLockAtMs && known.party === party && known.alerts === alerts) return known.text
+    const text = JSON.stringify(shownTo(caller, this.#carts.shown(cart)))
+    remembered.set(cart, { autoLockAtMs, party, alerts, text })
     return text
   }
 }
@@ -62,6 +68,7 @@ export function createCartsApi({
   carts,
   visibleCarts,
   cartNotes,
+  parties,
   users,
 }: PeopleDeps & CourseDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
@@ -79,10 +86,17 @@ export function createCartsApi({
   api.openAPIRegistry.registerPath(list)
   api.get(list.getRoutingPath(), list.asTable, (c) => {
     const { caller } = c.get('user')
-    const { order, kind } = queries.of(c)
+    const { order, kind, search = '' } = queries.of(c)
+    const isFound = textSearch(search)
     const seen = visibleCarts.all(caller)
-    const listed = kind === undefined ? seen : seen.filter(({ notes }) => notes.kind === kind)
-    return jsonText(c, texts.of(inOrder(listed, order), seen, !canSeeCodes(caller)))
+    const textsOf = ({ key }: Cart) => {
+      const party = isStaff(caller) ? parties.ofCart(key) : null
+      return party === null ? [key] : [key, party.handedOut.driver ?? '', ...party.party.players]
+    }
+    const listed = seen.filter(
+      (cart) => (kind === undefined || cart.notes.kind === kind) && textsOf(cart).some(isFound),
+    )
+    return jsonText(c, texts.of(inOrder(listed, order), seen, caller))
   })
 
   api.openapi(
@@ -93,7 +107,7 @@ export function createCartsApi({
     (c) => {
       const { caller } = c.var.user
       const cart = visibleCarts.require(caller, c.req.valid('param').cart)
-      return c.json(toCartJson(visibleCarts.shown(cart), !canSeeCodes(caller)), 200)
+      return c.json(shownTo(caller, visibleCarts.shown(cart)), 200)
     },
   )
 
@@ -116,11 +130,15 @@ export function createCartsApi({
       const by = { userId, name: users.find(userId)?.row.name ?? '' }
       await cartNotes.change(key, toNotesPatch(patch), by)
       carts.touch(key)
-      return c.json(toCartJson(visibleCarts.shown(visibleCarts.require(caller, key)), !canSeeCodes(caller)), 200)
+      return c.json(shownTo(caller, visibleCarts.shown(visibleCarts.require(caller, key))), 200)
     },
   )
 
   return api
+}
+
+function shownTo(caller: Caller, cart: ShownCart): CartJson {
+  return toCartJson(cart, !canSeeCodes(caller), isStaff(caller))
 }
 
 function toNotesPatch({ out_of_service, exempt, note, kind }: CartPatch): CartNotesPatch {

@@ -23,6 +23,7 @@ import type { HostIdentity } from '#services/host-identity.ts'
 import type { CartLocks } from '#services/locks/cart-locks.ts'
 import type { ReadyTexts } from '#services/messages/ready-texts.ts'
 import type { Notifiers } from '#services/notifiers.ts'
+import type { Parties } from '#services/parties/parties.ts'
 import type { AccessRequests } from '#services/people/access-requests.ts'
 import type { KeyGuard } from '#services/people/key-guard.ts'
 import type { OpenResponses } from '#services/people/open-responses.ts'
@@ -106,6 +107,7 @@ export interface CommandsDeps {
   cartLocks: Pick<CartLocks, 'lock'>
   recall: Recall
   readyTexts: ReadyTexts
+  parties: Parties
 }
 
 /** Course and carts, as staff work with them. */
@@ -115,6 +117,7 @@ export interface CourseDeps {
   carts: Pick<Carts, 'touch' | 'all' | 'allNow' | 'seenBy'>
   visibleCarts: VisibleCarts
   cartNotes: Pick<CartNotesStore, 'change'>
+  parties: Parties
   rounds: Pick<Rounds, 'running' | 'find'>
   pace: Pace
 }

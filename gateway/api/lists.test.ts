@@ -13,6 +13,7 @@ const NO_LISTS = {
   '/setup/places': 'a status: sticks, and the size of the upload',
   '/checklist': 'a status: steps that are always the same',
   '/pace': 'a judgement of all parties, the worst first',
+  '/parties/{id}': 'one party, with its carts and notes',
   '/recall': 'the state of one recall, with its carts',
   '/texts': 'one list, written as a whole in the order of its author',
   '/carts/{cart}': 'one cart, with its devices and zones',

@@ -28,6 +28,8 @@ const DEFAULTS = {
   rest_after_s: 300,
   lock_max_speed_kmh: 6,
   lock_locate_after_s: 60,
+  names_kept_days: 7,
+  return_after_min: 2,
   vehicle_kinds: { ranger: KIND_RULES, food_and_beverage: KIND_RULES, greenkeeping: KIND_RULES },
   trips: {},
   hide_checklist: false,

@@ -61,6 +61,11 @@ export const TAGS: Tags = {
       nouns: ['alerts'],
     },
     {
+      name: 'Parties',
+      description: 'Tee times, and the carts that are given out to them.',
+      nouns: ['parties'],
+    },
+    {
       name: 'Recall',
       description: 'All carts in: a message to every screen, and the screens that have confirmed it.',
       nouns: ['recall'],

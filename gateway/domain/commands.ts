@@ -37,9 +37,10 @@ const UNFINISHED: readonly CommandStatus[] = ['pending', 'published', 'acknowled
 
 /** Name of the command that immobilises a cart, and is therefore checked before it is sent. */
 export const LOCK = 'lock'
+export const UNLOCK = 'unlock'
 
 /** Commands of which a newer one replaces an older unsent one, because only the last counts. */
-export const SUPERSEDABLE: readonly string[] = [LOCK, 'unlock']
+export const SUPERSEDABLE: readonly string[] = [LOCK, UNLOCK]
 
 /** True if a command locks or unlocks, which all who may see the device must be notified of. */
 export function isOfLock({ command }: { command: string }): boolean {

@@ -1,4 +1,4 @@
-import { type Caller, canSee, canSeeCodes } from '#domain/access.ts'
+import { type Caller, canSee, canSeeCodes, isStaff } from '#domain/access.ts'
 import type { GatewayEvents } from '#gateway/events.ts'
 import type { Cart } from '#services/cart.ts'
 import type { VisibleCarts } from '#services/carts/visible-carts.ts'
@@ -25,11 +25,12 @@ export function cartMessage(
     if (!watchesAny(connection, [...ids, ...leftIds])) return null
     if (!ids.some((id) => canSee(caller, id))) return removedMessage(connection)
     const isMasked = !canSeeCodes(caller)
-    const kind = `${ids.map((id) => Number(canSee(caller, id))).join('')}${isMasked ? '*' : ''}`
+    const seesNames = isStaff(caller)
+    const kind = [...ids.map((id) => canSee(caller, id)), isMasked, seesNames].map(Number).join('')
     const known = frames.get(kind)
     if (known !== undefined) return known
     const seen = carts.seenBy(cart, caller)
-    const json = seen && toCartJson(carts.shown(seen), isMasked)
+    const json = seen && toCartJson(carts.shown(seen), isMasked, seesNames)
     const frame = json && new Frame({ type: 'cart', cart: json, timestamp })
     frames.set(kind, frame)
     return frame
@@ -53,7 +54,7 @@ export function cartsOf(carts: VisibleCarts, hardwareIds: ReadonlySet<string> | 
   return carts
     .all(caller)
     .filter(isWanted)
-    .map((cart) => toCartJson(carts.shown(cart), !canSeeCodes(caller)))
+    .map((cart) => toCartJson(carts.shown(cart), !canSeeCodes(caller), isStaff(caller)))
 }
 
 function watchesAny({ caller, watched, watchesAll }: RealtimeConnection, ids: readonly string[]): boolean {

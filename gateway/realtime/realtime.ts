@@ -8,6 +8,7 @@ import type { AuditContext } from '#services/audit-context.ts'
 import type { VisibleCarts } from '#services/carts/visible-carts.ts'
 import type { Commands } from '#services/commands/commands.ts'
 import type { Device, Fleet } from '#services/fleet.ts'
+import type { Parties } from '#services/parties/parties.ts'
 import type { KeyGuard } from '#services/people/key-guard.ts'
 import { type Login, originOf, sessionOwner } from '#services/people/login.ts'
 import type { Persons } from '#services/people/persons.ts'
@@ -64,6 +65,7 @@ interface RealtimeDeps {
   persons: Pick<Persons, 'acted'>
   keyGuard: Pick<KeyGuard, 'admit' | 'count'>
   origins: Pick<AuditContext, 'run'>
+  parties: Pick<Parties, 'maySee' | 'toJson'>
   alerts: {
     maySee(caller: Caller, alert: Alert): boolean
     notClosedFor(caller: Caller): Alert[]
@@ -142,6 +144,7 @@ export class Realtime implements Component {
     events.on('zonesChanged', ({ version }) => {
       for (const connection of fanOut.connections) connection.send({ type: 'zones_changed', version })
     })
+    events.on('partyChanged', (event) => this.#sendParty(event))
     events.on('recallChanged', (event) => this.#sendRecall(event))
     for (const name of ['keyRevoked', 'scopeChanged'] as const) events.on(name, ({ userId }) => this.#judge(userId))
     for (const name of ['sessionEnded', 'sessionChanged'] as const)
@@ -380,6 +383,16 @@ export class Realtime implements Component {
     const [all, some] = [toSiteSettingsJson(settings), toSiteForScreensJson(settings)]
     for (const connection of this.#fanOut.connections)
       connection.send({ type: 'site_changed', site: isStaff(connection.caller) ? all : some })
+  }
+
+  #sendParty({ event, party }: GatewayEvents['partyChanged']): void {
+    const { parties, clock } = this.#deps
+    const timestamp = toIso(clock.nowMs())
+    for (const connection of this.#fanOut.connections) {
+      const { caller } = connection
+      if (!isStaff(caller) || !parties.maySee(caller, party)) continue
+      connection.send({ type: 'party', event, party: parties.toJson(caller, party), timestamp })
+    }
   }
 
   #sendRecall({ event, recall, hardwareId, atMs }: GatewayEvents['recallChanged']): void {

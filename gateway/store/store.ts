@@ -37,6 +37,7 @@ import { syncCursors, syncIdentity } from './ledger/cursors.ts'
 import { readyTexts } from './messages/ready-texts.ts'
 import { knownSchema, migrate, schemaWriter } from './migrate.ts'
 import { PageSums } from './pages/page-sums.ts'
+import { findParty, listLiveParties, listPartiesOfDay, namesDeletedOn } from './parties/parties.ts'
 import { ReaderPool } from './readers/pool.ts'
 import { finishReplacement } from './replace/replace-database.ts'
 import { findIntent, lastIntentSeq } from './replication/intents.ts'
@@ -351,6 +352,10 @@ export class Store<Message extends Appendable = Appendable>
     closedDay: () => this.#read(closedDay),
     cartMotions: () => this.#read(listCartMotions),
     cartNotes: () => this.#read(listCartNotes),
+    liveParties: (sinceMs: number) => this.#read((from) => listLiveParties(from, sinceMs)),
+    party: (partyId: string) => this.#read((from) => findParty(from, partyId)),
+    partiesOfDay: (date: string) => this.#read((from) => listPartiesOfDay(from, date)),
+    namesDeletedOn: () => this.#read(namesDeletedOn),
     zoneExempts: () => this.#read(listZoneExempts),
     lastExits: (zoneType: ZoneType, sinceMs: number) => this.#read((from) => lastExits(from, { zoneType, sinceMs })),
     latestLockEvent: (device: { hardwareId: string } & Registration, untilMs: number) =>

@@ -78,6 +78,9 @@ export interface SiteSettings {
   restAfterS: number
   lockMaxSpeedKmh: number
   lockLocateAfterS: number
+  /** Days after which names of golfers are deleted. */
+  namesKeptDays: number
+  returnAfterMin: number
   vehicleKinds: Record<ServiceKind, KindRules>
   /** Trip defaults that differ from those of the API. */
   trips: Partial<TripConfig>
@@ -113,6 +116,8 @@ export const DEFAULT_SITE_SETTINGS: Readonly<SiteSettings> = {
   restAfterS: 300,
   lockMaxSpeedKmh: 6,
   lockLocateAfterS: 60,
+  namesKeptDays: 7,
+  returnAfterMin: 2,
   vehicleKinds: ofServiceKinds(() => DEFAULT_KIND_RULES),
   trips: {},
   isChecklistHidden: false,

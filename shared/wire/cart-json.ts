@@ -5,6 +5,7 @@ import { type CartKind, SERVICE_KINDS } from '#shared/site/settings.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { CartJson, CartListJson } from './carts.ts'
+import { type CartParty, toCartPartyJson } from './parties/party-json.ts'
 
 interface NoteReason {
   why: string
@@ -22,6 +23,8 @@ export interface ShownCart {
     note: string | null
     kind: CartKind
   }
+  /** Null while it is not given out. */
+  party: CartParty | null
   autoLockAtMs: number | null
   openAlertIds: readonly string[]
 }
@@ -29,8 +32,8 @@ export interface ShownCart {
 /** Notes on a cart without any. */
 export const NO_CART_NOTES: ShownCart['notes'] = { outOfService: null, exempt: null, note: null, kind: 'golf_cart' }
 
-/** Returns a cart in the form of every list and message, with its codes masked for callers who may not see them. */
-export function toCartJson(cart: ShownCart, masksCodes: boolean): CartJson {
+/** Returns a cart in the form of every list and message, without codes and names that the caller may not see. */
+export function toCartJson(cart: ShownCart, masksCodes: boolean, seesNames: boolean): CartJson {
   const { verdict, notes } = cart
   return {
     cart: cart.key,
@@ -70,6 +73,7 @@ export function toCartJson(cart: ShownCart, masksCodes: boolean): CartJson {
             ...toNoteReasonJson(notes.exempt),
           },
     note: notes.note,
+    party: cart.party && toCartPartyJson(cart.party, seesNames),
     auto_lock_at: isoOrNull(cart.autoLockAtMs),
     open_alerts: [...cart.openAlertIds],
   }

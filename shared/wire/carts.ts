@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { CART_KINDS, SERVICE_KINDS } from '#shared/site/settings.ts'
 import { zoneTypeSchema } from './geofences.ts'
 import { oneLine } from './schema/name.ts'
-import { choiceParam, dateParam, hardwareIdSchema, isoSchema, listQuery } from './schema/params.ts'
+import { choiceParam, dateParam, hardwareIdSchema, isoSchema, listQuery, searchParam } from './schema/params.ts'
 
 export const cartParams = z.object({
   cart: z.string().meta({ description: 'Name of the cart, or the hardware_id of a device in it.', example: '17' }),
@@ -12,7 +12,7 @@ const sourceSchema = hardwareIdSchema.meta({ description: 'Device that reported 
 const whySchema = oneLine.min(1).meta({ description: 'Reason in words.', example: 'Flat tyre' })
 /** Empty after its erasure. */
 const reportedTextSchema = z.string().meta({ description: 'Remark in words.', example: 'Flat tyre' })
-const bySchema = z
+export const bySchema = z
   .object({
     user_id: z.string().meta({ description: 'Id of the person or of the owner of the key.' }),
     name: z.string().meta({ description: 'Name at that time.', example: 'Jane' }),
@@ -108,6 +108,24 @@ const exemptSchema = z
   .object({ zone_types: zoneTypesSchema, until: isoSchema, why: reportedTextSchema, by: bySchema })
   .meta({ description: 'Access granted until this time to zones that are closed to others.' })
 
+/** Fields of a party that its carts show too. */
+export const cartPartyFields = {
+  party_id: z.string().meta({ description: 'Id of the party.', example: '5c0e…' }),
+  players: z.array(z.string()).meta({ description: 'Names of the players; empty for users without staff rights.' }),
+  holes: z.number().int().meta({ description: 'Number of holes to be played: 9 or 18.', example: 18 }),
+  tee_time: isoSchema.nullable(),
+  start_hole: z.number().int().nullable().meta({ description: 'First hole.', example: 1 }),
+  until: isoSchema.nullable().meta({ description: 'Expected end; null while booked.' }),
+  is_overdue: z.boolean().meta({ description: 'True if a cart is out after until.' }),
+}
+const cartPartySchema = z
+  .object({
+    ...cartPartyFields,
+    driver: z.string().nullable().meta({ description: 'Name of the driver; null for users without staff rights.' }),
+    given_at: isoSchema,
+  })
+  .meta({ description: 'Party that the cart is given out to; null for none.' })
+
 export const cartSchema = z
   .object({
     cart: z.string().meta({
@@ -133,6 +151,7 @@ export const cartSchema = z
     out_of_service: outOfServiceSchema.nullable(),
     exempt: exemptSchema.nullable(),
     note: z.string().nullable().meta({ description: 'Staff note.', example: 'Squeaks' }),
+    party: cartPartySchema.nullable(),
     auto_lock_at: isoSchema.nullable().meta({ description: 'Time of the next automatic lock.' }),
     open_alerts: z.array(z.string()).meta({ description: 'alert_id of each alert of the cart that is not closed.' }),
   })
@@ -158,6 +177,7 @@ export const cartListQuerySchema = listQuery(
   kind: choiceParam(CART_KINDS, 'invalid_parameter')
     .optional()
     .meta({ description: 'Only carts of this kind; the counts are of all carts.' }),
+  search: searchParam('Only carts with this text in cart, driver or players.').optional(),
 })
 
 const count = z.number().int().min(0)

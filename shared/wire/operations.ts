@@ -24,6 +24,7 @@ import * as machineRepairs from './machine/repairs.ts'
 import * as messagesTexts from './messages/texts.ts'
 import * as mqttStatus from './mqtt-status.ts'
 import * as notifiers from './notifiers.ts'
+import * as partiesParties from './parties/parties.ts'
 import * as recall from './recall.ts'
 import * as replicationSyncFile from './replication/sync-file.ts'
 import * as reports from './reports.ts'
@@ -81,6 +82,19 @@ export const operations = {
   'GET /carts': { query: carts.cartListQuerySchema, answer: carts.cartListSchema },
   'GET /carts/{cart}': { answer: carts.cartSchema },
   'PATCH /carts/{cart}': { body: carts.cartPatchSchema, answer: carts.cartSchema },
+  'GET /parties': { query: partiesParties.partyQuerySchema, answer: partiesParties.partyListSchema },
+  'POST /parties': { body: partiesParties.newPartySchema, answer: partiesParties.partyResultsSchema },
+  'POST /parties/import': {
+    query: partiesParties.sheetQuerySchema,
+    body: partiesParties.teeSheetSchema,
+    answer: partiesParties.sheetResultSchema,
+  },
+  'GET /parties/{id}': { answer: partiesParties.partySchema },
+  'PATCH /parties/{id}': { body: partiesParties.partyPatchSchema, answer: partiesParties.partySchema },
+  'DELETE /parties/{id}': { answer: partiesParties.deletedPartySchema },
+  'POST /parties/{id}/carts': { body: partiesParties.handOutSchema, answer: partiesParties.partyResultsSchema },
+  'POST /parties/{id}/return': { body: partiesParties.partyReturnSchema, answer: partiesParties.partyResultsSchema },
+  'POST /parties/{id}/notes': { body: partiesParties.newPartyNoteSchema, answer: partiesParties.partySchema },
   'GET /recall': { answer: recall.recallStateSchema },
   'POST /recall': { body: recall.newRecallSchema, answer: recall.recallSchema },
   'DELETE /recall': { body: recall.endedRecallSchema, answer: recall.deletedRecallSchema },

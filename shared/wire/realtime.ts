@@ -3,6 +3,7 @@ import type { AlertEvent, AlertJson } from './alerts.ts'
 import type { CartJson } from './carts.ts'
 import { type CommandStatus, newCommandSchema } from './commands.ts'
 import type { DeviceJson } from './devices.ts'
+import type { PartyJson } from './parties/parties.ts'
 import type { RecallJson } from './recall.ts'
 import type { SiteForScreensJson, SiteSettingsJson } from './site.ts'
 
@@ -136,6 +137,7 @@ export type ServerMessage =
   | { type: 'device_removed'; hardwareId: string }
   | { type: 'zones_changed'; version: number }
   | { type: 'course_changed'; version: number }
+  | { type: 'party'; event: 'changed' | 'removed'; party: PartyJson; timestamp: string }
   | { type: 'recall'; event: 'started' | 'confirmed' | 'ended'; recall: RecallJson; timestamp: string }
   | {
       type: 'recall'

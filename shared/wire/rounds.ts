@@ -22,6 +22,9 @@ export const roundSchema = z
       example: 'cart-07-mfk0q2t4',
     }),
     cart: z.string().meta({ description: 'Cart as in GET /carts.', example: '17' }),
+    party_id: z.string().nullable().meta({
+      description: 'Party that the cart was given out to when the round began; null for none.',
+    }),
     started_at: isoSchema.meta({
       description: 'Time at which the cart left parking, or was first seen outside.',
     }),
@@ -148,11 +151,12 @@ export function toPaceJson({ round }: CartRound, minutesPerHole: number, nowMs: 
 }
 
 /** Fields of a round that change only when a hole is entered or left. */
-export function toHolesJson({ cart, round }: CartRound) {
+export function toHolesJson({ cart, round }: CartRound, partyId: string | null) {
   const [first] = round.holes
   return {
     round_id: round.id,
     cart,
+    party_id: partyId,
     started_at: toIso(round.startedMs),
     ended_at: isoOrNull(round.endedMs),
     start_hole: first?.hole ?? 0,
@@ -166,6 +170,9 @@ export function toHolesJson({ cart, round }: CartRound) {
 }
 
 /** Round in the form of every list. */
-export function toRoundJson(round: CartRound, minutesPerHole: number, nowMs: number): RoundJson {
-  return { ...toHolesJson(round), ...toPaceJson(round, minutesPerHole, nowMs) }
+export function toRoundJson(
+  round: CartRound,
+  { partyId, minutesPerHole, nowMs }: { partyId: string | null; minutesPerHole: number; nowMs: number },
+): RoundJson {
+  return { ...toHolesJson(round, partyId), ...toPaceJson(round, minutesPerHole, nowMs) }
 }

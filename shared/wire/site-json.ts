@@ -33,6 +33,8 @@ export function toSiteSettingsJson(settings: SiteSettings): SiteSettingsJson {
     rest_after_s: settings.restAfterS,
     lock_max_speed_kmh: settings.lockMaxSpeedKmh,
     lock_locate_after_s: settings.lockLocateAfterS,
+    names_kept_days: settings.namesKeptDays,
+    return_after_min: settings.returnAfterMin,
     vehicle_kinds: ofServiceKinds((kind) => {
       const { autoLock, lockAtClosing, alerts } = settings.vehicleKinds[kind]
       return { auto_lock: autoLock, lock_at_closing: lockAtClosing, alerts: [...alerts] }
@@ -76,6 +78,8 @@ export function patchSiteSettings(settings: SiteSettings, patch: SiteSettingsPat
     restAfterS: merged(patch.rest_after_s, settings.restAfterS, preset.restAfterS),
     lockMaxSpeedKmh: merged(patch.lock_max_speed_kmh, settings.lockMaxSpeedKmh, preset.lockMaxSpeedKmh),
     lockLocateAfterS: merged(patch.lock_locate_after_s, settings.lockLocateAfterS, preset.lockLocateAfterS),
+    namesKeptDays: merged(patch.names_kept_days, settings.namesKeptDays, preset.namesKeptDays),
+    returnAfterMin: merged(patch.return_after_min, settings.returnAfterMin, preset.returnAfterMin),
     vehicleKinds: mergedKinds(patch.vehicle_kinds, settings.vehicleKinds),
     trips: mergedTrips(patch.trips, settings.trips),
     isChecklistHidden: merged(patch.hide_checklist, settings.isChecklistHidden, preset.isChecklistHidden),

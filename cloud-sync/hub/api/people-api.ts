@@ -21,6 +21,7 @@ import { SITE_GEOFENCE_EVENTS, SITE_LOCK_EVENTS } from './site-events.ts'
 import { createSiteHistoryApi } from './site-history.ts'
 import { siteRoutes } from './site-noun.ts'
 import { SITE_AUDIT_LOG, SITE_GROUPS, SITE_REVISIONS, SITE_SETTINGS, SITE_ZONES } from './site-nouns.ts'
+import { SITE_PARTIES } from './site-parties.ts'
 import { createSiteTripsApi } from './site-trips.ts'
 import { createSitesApi } from './sites.ts'
 import { TAGS } from './tags.ts'
@@ -68,6 +69,7 @@ const SITE_ROUTES = [
   SITE_COURSE_PHOTO,
   SITE_ALERTS,
   SITE_ALERT,
+  SITE_PARTIES,
   SITE_CARTS,
   SITE_CART,
   SITE_AUDIT_LOG,

@@ -68,8 +68,8 @@ test('a cart has the state its gateway reported, and the device list is unchange
   assert.deepEqual([body.counts.in, body.counts.total, body.has_parking_zone], [1, 3, true])
   const settings = { ...DEFAULT_SITE_SETTINGS, movingKmh: 3 }
   const verdict = evaluateCart([report], ZONE_CONTEXT, settings, { nowMs, startedAtMs: 0 })
-  const shown = { key: '17', devices: [], verdict, notes: NO_CART_NOTES, openAlertIds: [] }
-  const { devices: _, ...expected } = toCartJson({ ...shown, autoLockAtMs: nowMs + 60_000 }, false)
+  const shown = { key: '17', devices: [], verdict, notes: NO_CART_NOTES, party: null, openAlertIds: [] }
+  const { devices: _, ...expected } = toCartJson({ ...shown, autoLockAtMs: nowMs + 60_000 }, false, true)
   const { devices, ...cart } = (await cartOf('17')).body
   assert.deepEqual(cart, expected)
   assert.deepEqual(valuesOf(devices, 'hardware_id'), ['d1', 'd2'])
@@ -98,6 +98,23 @@ test('a cart shows staff notes, until they are removed', async () => {
   assert.deepEqual(valuesOf(carts, 'kind'), ['ranger'])
   assert.deepEqual([counts.total + 1, counts_by_kind.ranger.total], [(await list()).body.carts.length, 1])
   await push(null)
+})
+
+test('parties are listed without names, and shown with their carts', async () => {
+  const nowMs = Date.now()
+  const at = { created_at_ms: nowMs, updated_at_ms: nowMs }
+  const given = { cart: '17', given_at_ms: nowMs, by: null, returned_at_ms: null, returned: null }
+  const fields = { start_hole: 1, holes: 9, external_id: null, source: 'sheet', until_ms: null, made_by: null, ...at }
+  const booked = { party_id: 'p2', date: '2026-05-01', tee_time_ms: Date.UTC(2026, 4, 1, 8), carts: [], ...fields }
+  const out = { ...booked, party_id: 'p1', date: toIso(nowMs).slice(0, 10), tee_time_ms: null, carts: [given] }
+  await site.pushEntities(...[out, booked].map((body) => ({ table: 'party', key: body.party_id, body })))
+  const parties = async (query: string) => (await people.get(`${site.path}/parties${query}`)).parties
+  const { body } = await people.request('GET', `${site.path}/parties`)
+  assert.deepEqual(valuesOf(body.parties, 'party_id'), ['p2', 'p1'])
+  assert.deepEqual(valuesOf(await parties('?date=2026-05-01'), 'state'), ['booked'])
+  const [shown] = await parties('?state=out&cart=17')
+  assert.deepEqual([shown.players, shown.carts[0].driver, shown.is_overdue], [[], null, false])
+  assert.deepEqual((await cartOf('17')).body.party.party_id, 'p1')
 })
 
 test('settings of an older gateway hold, with the defaults of those that it does not know', async () => {

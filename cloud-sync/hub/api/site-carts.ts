@@ -1,5 +1,6 @@
 import { canSeeCodes } from '#hub/access.ts'
 import { siteCarts } from '#hub/sites/carts.ts'
+import { textSearch } from '#shared/device-filter.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { inOrder } from '#shared/http/api-env.ts'
 import { countCarts, toCartJson } from '#shared/wire/cart-json.ts'
@@ -16,12 +17,13 @@ export const SITE_CARTS = siteList({
   query: cartListQuerySchema,
   schema: cartListSchema,
   answer: 'All carts of the site, in natural order.',
-  read: async ({ order, kind }, { sql, site, user, nowMs }) => {
+  read: async ({ order, kind, search = '' }, { sql, site, user, nowMs }) => {
     const carts = await siteCarts(sql, site, nowMs)
-    const listed = kind === undefined ? carts : carts.filter(({ notes }) => notes.kind === kind)
+    const isFound = textSearch(search)
+    const listed = carts.filter(({ key, notes }) => (kind === undefined || notes.kind === kind) && isFound(key))
     const masksCodes = !canSeeCodes(user)
     return {
-      carts: inOrder(listed, order).map((cart) => toCartJson(cart, masksCodes)),
+      carts: inOrder(listed, order).map((cart) => toCartJson(cart, masksCodes, true)),
       ...countCarts(carts),
       has_parking_zone: carts.some(({ zoneContext }) => zoneContext.hasParking),
     }
@@ -40,6 +42,6 @@ export const SITE_CART = siteNoun({
       carts.find(({ key }) => key === id) ??
       carts.find(({ devices }) => devices.some(({ hardwareId }) => hardwareId === id))
     if (found === undefined) throw new NotFoundError('cart_not_found', `there is no cart ${id} at this site`)
-    return toCartJson(found, !canSeeCodes(user))
+    return toCartJson(found, !canSeeCodes(user), true)
   },
 })

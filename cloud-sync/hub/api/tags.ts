@@ -35,8 +35,8 @@ export const TAGS: Tags = {
     },
     {
       name: 'Carts',
-      description: 'Carts of a site: the devices, position and state of each.',
-      nouns: ['carts'],
+      description: 'Carts of a site: the devices, position and state of each, and the parties that play with them.',
+      nouns: ['carts', 'parties'],
     },
     {
       name: 'Audit log',

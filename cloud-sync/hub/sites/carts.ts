@@ -1,17 +1,23 @@
 import type { Sql } from '#hub/store/database/database.ts'
 import { openCartAlerts } from '#hub/store/site-alerts.ts'
 import { type CartDeviceRow, cartDevicesOf, cartNotesOf } from '#hub/store/site-carts.ts'
+import { partiesOf } from '#hub/store/site-parties.ts'
 import { siteSettingsOf } from '#hub/store/site-settings.ts'
 import { groupByCart } from '#shared/carts/cart-keys.ts'
 import { type CartDevice, type CartSettings, type CartZoneContext, evaluateCart } from '#shared/carts/cart-state.ts'
 import { tripDefaultsOf } from '#shared/site/settings.ts'
+import { DAY_MS, toIso } from '#shared/time.ts'
 import { NO_CART_NOTES, type ShownCart } from '#shared/wire/cart-json.ts'
 import { cartReportSchema, readCartReport } from '#shared/wire/cart-report.ts'
 import { cartNoteBodySchema } from '#shared/wire/carts.ts'
+import { cartPartiesOf } from '#shared/wire/parties/party-json.ts'
 
 export interface SiteCart extends ShownCart {
   readonly zoneContext: CartZoneContext
 }
+
+/** Age of parties whose carts may still be out: all are returned at the next opening. */
+const OUT_MS = 10 * DAY_MS
 
 interface KnownDevice {
   hardwareId: string
@@ -30,6 +36,11 @@ export async function siteCarts(sql: Sql, siteId: string, nowMs: number): Promis
   const settings: CartSettings = { ...site, movingKmh: tripDefaultsOf(site).speedThreshold }
   const notes = new Map((await cartNotesOf(sql, siteId)).map(({ key, body }) => [key, readNotes(body, nowMs)]))
   const alerts = Map.groupBy(await openCartAlerts(sql, siteId), ({ cart }) => cart)
+  const parties = cartPartiesOf(
+    await partiesOf(sql, siteId, { from: toIso(nowMs - OUT_MS).slice(0, 10) }),
+    site.minutesPerHole,
+    nowMs,
+  )
   const devices = (await cartDevicesOf(sql, siteId)).map(readDevice)
   return [...groupByCart(devices)].map(([key, members]) => {
     const zoneContext = {
@@ -41,7 +52,8 @@ export async function siteCarts(sql: Sql, siteId: string, nowMs: number): Promis
     const cart = { key, devices: members, zoneContext, verdict, notes: notes.get(key) ?? NO_CART_NOTES }
     const openAlertIds = (alerts.get(key) ?? []).map(({ alertId }) => alertId)
     const lock = members.find(({ hardwareId }) => hardwareId === verdict.lock?.hardwareId)
-    return { ...cart, autoLockAtMs: lock?.autoLockAtMs ?? null, openAlertIds }
+    const party = parties.get(key) ?? null
+    return { ...cart, party, autoLockAtMs: lock?.autoLockAtMs ?? null, openAlertIds }
   })
 }
 

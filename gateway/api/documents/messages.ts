@@ -68,6 +68,7 @@ const CART: CartJson = {
     percent: 72,
     hardware_id: 'cart-07',
   },
+  party: null,
   out_of_service: null,
   exempt: null,
   note: null,
@@ -268,6 +269,33 @@ const FROM_GATEWAY: Described<ServerMessage> = {
     },
   },
   pong: { description: 'Response to ping.', example: { type: 'pong', time: AT, id: 3 } },
+  party: {
+    description: 'A party was changed or removed; its carts are those in scope. For staff and admins.',
+    example: {
+      type: 'party',
+      event: 'changed',
+      party: {
+        party_id: '5c0e…',
+        state: 'out',
+        date: '2026-05-01',
+        tee_time: AT,
+        start_hole: 1,
+        holes: 18,
+        players: ['Miller', 'Jones'],
+        note: null,
+        external_id: 'B-1042',
+        source: 'sheet',
+        until: AT,
+        is_overdue: false,
+        carts: [{ cart: '17', driver: 'Miller', given_at: AT, by: null, returned_at: null, returned: null }],
+        notes: [],
+        created_at: AT,
+        updated_at: AT,
+        by: { user_id: '7b1f…', name: 'Jane' },
+      },
+      timestamp: AT,
+    },
+  },
   recall: {
     description:
       'All carts were called in, the screen hardwareId has confirmed it, or it has ended. For staff and admins; ' +

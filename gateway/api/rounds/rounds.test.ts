@@ -161,6 +161,7 @@ describe('GET /rounds/active', () => {
       {
         round_id: '',
         cart,
+        party_id: null,
         started_at: since(32),
         ended_at: null,
         start_hole: 1,
@@ -212,6 +213,18 @@ describe('GET /rounds/active', () => {
     assert.deepEqual(await listed(`&cart=${cart}`), [whole])
     await g.restart()
     assert.deepEqual(await runs(cart), whole)
+  })
+
+  test('names the party that the cart was given out to when the round began', async () => {
+    const cart = fresh('P')
+    const device = await course.device(fresh('d'), { cart })
+    const { party_id } = (await ok(g.post('/parties', { carts: [{ cart }], unlock: false }), 201)).party
+    clock.advance(HOUR_MS)
+    await send(device, track([BARN, 5], [HOLES[1], 10], [PATH, 1]))
+    assert.equal((await runs(cart)).party_id, party_id)
+    await ok(g.post(`/parties/${party_id}/return`, {}))
+    assert.equal((await runs(cart)).party_id, party_id)
+    assert.deepEqual(pluck(await listed(`&cart=${cart}`), 'party_id'), [party_id])
   })
 
   test('a vehicle that is no golf cart has no rounds', async () => {

@@ -24,7 +24,12 @@ import type { CourseDeps, MachineDeps, RecordsDeps } from '../deps.ts'
 /** Active rounds as JSON for continuous requests of tablets: data that stays until the next hole is serialised once. */
 class RoundTexts {
   /** Texts keyed by the array of holes, which is replaced when a hole changes. */
-  readonly #texts = new WeakMap<readonly HoleStay[], { cart: string; text: string }>()
+  readonly #texts = new WeakMap<readonly HoleStay[], { cart: string; partyId: string | null; text: string }>()
+  readonly #partyIdOf: (round: CartRound) => string | null
+
+  constructor(partyIdOf: (round: CartRound) => string | null) {
+    this.#partyIdOf = partyIdOf
+  }
 
   of(rounds: readonly CartRound[], minutesPerHole: number, nowMs: number): string {
     const texts = rounds.map((one) => {
@@ -37,10 +42,11 @@ class RoundTexts {
   /** Omits the closing brace: the changing members follow. */
   #holesText(one: CartRound): string {
     const { holes } = one.round
+    const partyId = this.#partyIdOf(one)
     const known = this.#texts.get(holes)
-    if (known?.cart === one.cart) return known.text
-    const text = JSON.stringify(toHolesJson(one)).slice(0, -1)
-    this.#texts.set(holes, { cart: one.cart, text })
+    if (known?.cart === one.cart && known.partyId === partyId) return known.text
+    const text = JSON.stringify(toHolesJson(one, partyId)).slice(0, -1)
+    this.#texts.set(holes, { cart: one.cart, partyId, text })
     return text
   }
 }
@@ -52,10 +58,11 @@ export function createRoundsApi({
   site,
   clock,
   store,
+  parties,
 }: CourseDeps & RecordsDeps & MachineDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   const queries = new RememberedQueries(activeRoundQuerySchema)
-  const texts = new RoundTexts()
+  const texts = new RoundTexts(({ cart, round }) => parties.partyIdAt(cart, round.startedMs))
 
   /** Returns the carts that the caller sees: those it sees whole, and those of which it sees some devices only. */
   function cartsFor(c: Context<ApiEnv>): { whole: Cart[]; parts: Cart[] } {
@@ -105,8 +112,9 @@ export function createRoundsApi({
       const found = await rounds.find(asked, { ...range, ...page, asker: readerOwnerOf(c) })
       const devices = asked.flatMap((one) => one.devices)
       const missing = addMissingWarning(c, store, devices, { stream: 'gps', ...range })
-      const nowMs = clock.nowMs()
-      const shown = found.map((one) => toRoundJson(one, site.settings.minutesPerHole, nowMs))
+      const partyIdAt = await parties.partyIdsIn(range, readerOwnerOf(c))
+      const pace = { minutesPerHole: site.settings.minutesPerHole, nowMs: clock.nowMs() }
+      const shown = found.map((one) => toRoundJson(one, { ...pace, partyId: partyIdAt(one.cart, one.round.startedMs) }))
       return c.json({ rounds: shown, pagination: paginationOf(page, shown), ...missing }, 200)
     },
   )

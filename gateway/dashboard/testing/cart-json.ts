@@ -23,6 +23,7 @@ export function cartJson(cart: string, others: Partial<CartJson> = {}): CartJson
     out_of_service: null,
     exempt: null,
     note: null,
+    party: null,
     auto_lock_at: null,
     open_alerts: [],
     ...others,

@@ -1,6 +1,7 @@
 import { type Caller, canSee } from '#domain/access.ts'
 import { ForbiddenError, NotFoundError } from '#shared/errors.ts'
 import type { ShownCart } from '#shared/wire/cart-json.ts'
+import type { CartParty } from '#shared/wire/parties/party-json.ts'
 import type { Cart } from '../cart.ts'
 import type { Carts } from './carts.ts'
 
@@ -9,6 +10,8 @@ export interface CartExtras {
   /** Returns the time of the next automatic lock; null for none. */
   autoLockAtMs(cart: Cart): number | null
   openAlertIdsOf(key: string): readonly string[]
+  /** Returns the party that the cart is given out to; the same object while nothing changes. */
+  partyOf(key: string): CartParty | null
 }
 
 /** Carts as a caller may see them: a cart partly in scope is evaluated from its devices in scope. */
@@ -39,10 +42,11 @@ export class VisibleCarts {
     return seen
   }
 
-  extrasOf(cart: Cart): Pick<ShownCart, 'autoLockAtMs' | 'openAlertIds'> {
+  extrasOf(cart: Cart): Pick<ShownCart, 'autoLockAtMs' | 'openAlertIds' | 'party'> {
     return {
       autoLockAtMs: this.#extras.autoLockAtMs(cart),
       openAlertIds: this.#extras.openAlertIdsOf(cart.key),
+      party: this.#extras.partyOf(cart.key),
     }
   }
 

@@ -1,7 +1,7 @@
 import { FETCH_GEOFENCES_NAME, LOCATE_NAME } from '#devices/commands.ts'
 import type { CommandDefinition } from '#devices/device-type.ts'
 import { type Caller, canSee } from '#domain/access.ts'
-import { LOCK } from '#domain/commands.ts'
+import { LOCK, type UNLOCK } from '#domain/commands.ts'
 import type { FairTurns } from '#shared/budgets/fair-turns.ts'
 import { ConflictError, ForbiddenError, NotFoundError } from '#shared/errors.ts'
 import { hashSecret } from '#shared/ids.ts'
@@ -78,6 +78,15 @@ export type LockChoice = { cart: string; device: Device; judged: Cart } | { cart
 
 export type LockResult = { cart: string; commandId: string } | { cart: string; code: string }
 
+/** Locks or unlocks of carts with another write, and the response made from their results. */
+export interface CartOrders<Outcome> {
+  command: typeof LOCK | typeof UNLOCK
+  choices: readonly LockChoice[]
+  metadata: CommandRequest['metadata']
+  also: NamedWrite
+  outcomeOf(results: readonly LockResult[]): Outcome
+}
+
 /** Caller of the gateway's own position requests, and the time for which a response is useful. */
 const SAFE_LOCK: Caller = { userId: 'safe-lock', role: 'admin', allowedHardwareIds: null }
 const LOCATE_TTL_S = 15
@@ -147,16 +156,20 @@ export class Commands {
   ): Promise<CommandBody<readonly LockResult[]>> {
     return this.#ask(asking, request, async () => {
       const caller = asking.callerNow?.() ?? asking.caller
-      const commands: CommandRow[] = []
-      const choices = await choose(caller)
-      const outcome = choices.map((choice): LockResult => {
-        if ('code' in choice) return choice
-        const command = this.#lockOf(choice, request.metadata, asking)
-        if ('code' in command) return { cart: choice.cart, code: command.code }
-        commands.push(command)
-        return { cart: choice.cart, commandId: command.commandId }
-      })
-      return { commands, outcome }
+      return this.#ordersOf(LOCK, await choose(caller), request.metadata, asking)
+    })
+  }
+
+  /** Locks or unlocks carts, in one transaction with another write; `plan` decides on it as `choose` of `lockCarts`. */
+  async orderCarts<Outcome>(
+    request: object,
+    plan: (caller: Caller) => CartOrders<Outcome>,
+    asking: CommandCaller,
+  ): Promise<CommandBody<Outcome>> {
+    return this.#ask(asking, request, () => {
+      const { command, choices, metadata, also, outcomeOf } = plan(asking.callerNow?.() ?? asking.caller)
+      const { commands, outcome } = this.#ordersOf(command, choices, metadata, asking)
+      return { commands, outcome: outcomeOf(outcome), also }
     })
   }
 
@@ -247,9 +260,9 @@ export class Commands {
           answer.resolve({ ...earlier, isRepeated: true })
           return
         }
-        const { commands, outcome } = await build()
-        if (commands.length > 0 || key !== undefined || asking.also !== undefined)
-          await this.#write(commands, key && { ...key, outcomeJson: JSON.stringify(outcome) }, asking)
+        const { commands, outcome, also = asking.intent?.also ?? asking.also?.(commands) } = await build()
+        if (commands.length > 0 || key !== undefined || also !== undefined)
+          await this.#write(commands, key && { ...key, outcomeJson: JSON.stringify(outcome) }, asking, also)
         answer.resolve({ commands, outcome, isRepeated: false })
         await delivery.sendNew(commands)
       })
@@ -257,7 +270,12 @@ export class Commands {
     return answer.promise
   }
 
-  async #write(commands: readonly CommandRow[], key: IdempotencyKey | undefined, asking: CommandCaller): Promise<void> {
+  async #write(
+    commands: readonly CommandRow[],
+    key: IdempotencyKey | undefined,
+    asking: CommandCaller,
+    also: NamedWrite | undefined,
+  ): Promise<void> {
     const { store, delivery, clock } = this.#deps
     const idempotencyKey = key === undefined ? null : { ...key, commandIds: commands.map(({ commandId }) => commandId) }
     // queued first, so that no sent command counts as pending
@@ -266,7 +284,6 @@ export class Commands {
     const isTried = store.health.isUsable
     let isGivenUp = false
     try {
-      const also = asking.intent?.also ?? asking.also?.(commands)
       const take = (superseded: readonly CommandRow[]) => {
         // a disk that responds late: the caller has already received the failure
         if (isGivenUp) return
@@ -339,18 +356,36 @@ export class Commands {
     return admission.forced
   }
 
-  /** Builds the lock of one cart among many; a refusal does not affect the others. */
-  #lockOf(
+  #ordersOf(
+    command: CartOrders<unknown>['command'],
+    choices: readonly LockChoice[],
+    metadata: CommandRequest['metadata'],
+    asking: CommandCaller,
+  ): Built<LockResult[]> {
+    const commands: CommandRow[] = []
+    const outcome = choices.map((choice): LockResult => {
+      if ('code' in choice) return choice
+      const made = this.#orderOf(command, choice, metadata, asking)
+      if ('code' in made) return { cart: choice.cart, code: made.code }
+      commands.push(made)
+      return { cart: choice.cart, commandId: made.commandId }
+    })
+    return { commands, outcome }
+  }
+
+  /** Builds the command of one cart among many; a refusal does not affect the others. */
+  #orderOf(
+    command: CartOrders<unknown>['command'],
     { device, judged }: Extract<LockChoice, { device: Device }>,
     metadata: CommandRequest['metadata'],
     asking: CommandCaller,
   ): CommandRow | { code: string } {
     const { deviceTypes, gate } = this.#deps
     const { hardwareId, deviceType } = device.row
-    const definition = definitionOf(deviceTypes.find(deviceType), LOCK)
+    const definition = definitionOf(deviceTypes.find(deviceType), command)
     if (definition === undefined) return { code: 'unsupported_command' }
-    const request: CommandRequest = { command: LOCK, params: {}, metadata, ttlS: undefined }
-    const admission = gate.admit(hardwareId, request, asking.caller, judged)
+    const request: CommandRequest = { command, params: {}, metadata, ttlS: undefined }
+    const admission = command === LOCK ? gate.admit(hardwareId, request, asking.caller, judged) : { forced: null }
     if ('refusal' in admission) return { code: admission.refusal }
     if (isFull(this.#deps, hardwareId)) return { code: 'too_many_commands' }
     return newCommand(this.#deps, device, request, definition, { ...asking, ...admission })
@@ -374,6 +409,8 @@ export class Commands {
 interface Built<Outcome> {
   commands: readonly CommandRow[]
   outcome: Outcome
+  /** Write in the same transaction. */
+  also?: NamedWrite
 }
 
 function oneOf(command: CommandRow): Built<null> {

@@ -1,9 +1,8 @@
-import { isUtf8 } from 'node:buffer'
-import { AppError, InvalidRequestError, type LineError } from '#shared/errors.ts'
-import { CsvError, type CsvRow, CsvRows, columnKey } from '#shared/history/csv-rows.ts'
-import { utf16In } from '#shared/history/text-encoding.ts'
+import { AppError, type LineError } from '#shared/errors.ts'
+import { type CsvRow, columnKey } from '#shared/history/csv-rows.ts'
 import { CART_KINDS, type CartKind } from '#shared/site/settings.ts'
 import { IMPORT_COLUMNS, IMPORT_LINES_MAX, type ImportColumn, importLineSchema } from '#shared/wire/device-import.ts'
+import { csvRowsOf, invalidFile } from '../csv-file.ts'
 
 /** Device as described by a line of the file; empty fields are undefined. */
 export interface DeviceLine {
@@ -29,7 +28,7 @@ interface DeviceFile {
  * `missing_column`, `unknown_column`, `invalid_import` and, over 5,000 devices, `payload_too_large`.
  */
 export function* readDeviceFile(bytes: Uint8Array): Generator<void, DeviceFile> {
-  const [header, ...rows] = yield* rowsOf(textOf(bytes))
+  const [header, ...rows] = yield* csvRowsOf(bytes, IMPORT_LINES_MAX)
   const columns = columnsOf(header?.fields ?? [])
   const file: DeviceFile = { lines: [], errors: [] }
   if (rows.length > IMPORT_LINES_MAX)
@@ -52,34 +51,6 @@ export function* readDeviceFile(bytes: Uint8Array): Generator<void, DeviceFile> 
     }
   }
   return file
-}
-
-/** Decodes UTF-16, UTF-8 or Windows-1252, as spreadsheets write; text in one of them is rarely valid in another. */
-function textOf(bytes: Uint8Array): string {
-  return new TextDecoder(utf16In(bytes) ?? (isUtf8(bytes) ? 'utf-8' : 'windows-1252')).decode(bytes)
-}
-
-/** Number of characters split into rows in one step, and of the longest row: fifty times a typical one. */
-const STEP = 16_384
-const ROW_MAX = 65_536
-
-/** Yields between steps and returns the rows that are not empty; stops soon after the maximum number of lines. */
-function* rowsOf(text: string): Generator<void, CsvRow[]> {
-  if (text.startsWith(ZIP) || text.startsWith(OLD_WORKBOOK)) throw invalidFile('invalid_import', 'workbook', WORKBOOK)
-  const rows: CsvRow[] = []
-  const csv = new CsvRows(undefined, (row) => rows.push(row), ROW_MAX)
-  try {
-    for (let at = 0; at < text.length; at += STEP) {
-      csv.read(text.slice(at, at + STEP))
-      if (rows.length > IMPORT_LINES_MAX + 1) return rows
-      yield
-    }
-    csv.end()
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error
-    throw invalidFile('invalid_import', 'invalid', error.message, { line: error.line })
-  }
-  return rows
 }
 
 /** Column names used by people and spreadsheets, in the form of `columnKey`. */
@@ -113,17 +84,8 @@ const COLUMN_NAMES: Readonly<Record<string, ImportColumn>> = {
   fahrzeugart: 'kind',
 }
 
-/** Signatures of workbooks: a ZIP archive, and the older format of Excel, decoded as windows-1252. */
-const ZIP = 'PK\u0003\u0004'
-const OLD_WORKBOOK = 'ÐÏ\u0011à'
-const WORKBOOK = 'this is an Excel workbook: save it as CSV (File, Save as, CSV UTF-8), then import that file'
-
 /** Longest text of the file that an error quotes. */
 const QUOTED_MAX = 40
-
-function invalidFile(code: string, fault: string, message: string, more: Partial<LineError> = {}): InvalidRequestError {
-  return new InvalidRequestError(code, message, [{ line: 1, code: fault, message, ...more }])
-}
 
 /** Returns the place of an error, with the text found there. */
 export function quoted(column: ImportColumn, value: string): { column: ImportColumn; value?: string } {

@@ -59,7 +59,7 @@ export class CartLocks {
           notes.outOfService === null &&
           notes.kind === 'golf_cart',
       )
-      .map((cart) => this.#choiceOf(cart, caller))
+      .map((cart) => lockChoiceOf(cart, caller, this.#deps.deviceTypes))
   }
 
   async #named(names: readonly string[], caller: Caller): Promise<LockChoice[]> {
@@ -72,20 +72,24 @@ export class CartLocks {
     const choices = await mapInSlices([...known], ([key, cart]): LockChoice => {
       if (cart === undefined) return { cart: key, code: 'cart_not_found' }
       if (!seesCart(caller, cart)) return { cart: key, code: 'cart_forbidden' }
-      return this.#choiceOf(carts.evaluateNow(cart), caller)
+      return lockChoiceOf(carts.evaluateNow(cart), caller, this.#deps.deviceTypes)
     })
     const isOnCourse = (choice: LockChoice) => 'code' in choice && choice.code === 'on_course'
     gate.refused.add('on_course', choices.filter(isOnCourse).length)
     return choices
   }
+}
 
-  #choiceOf(cart: Cart, caller: Caller): LockChoice {
-    const { key } = cart
-    if (!cart.verdict.isInParking) return { cart: key, code: 'on_course' }
-    const isSeen = ({ row }: Cart['devices'][number]) => canSee(caller, row.hardwareId)
-    const device = lockDeviceOf(cart, this.#deps.deviceTypes, isSeen)
-    return device === undefined ? { cart: key, code: 'unsupported_command' } : { cart: key, device, judged: cart }
-  }
+/** Returns the lock of a cart in the barn, or the reason for having none. */
+export function lockChoiceOf(cart: Cart, caller: Caller, deviceTypes: Pick<DeviceTypeLookup, 'find'>): LockChoice {
+  return cart.verdict.isInParking ? unlockChoiceOf(cart, caller, deviceTypes) : { cart: cart.key, code: 'on_course' }
+}
+
+/** Returns the same for a cart anywhere. */
+export function unlockChoiceOf(cart: Cart, caller: Caller, deviceTypes: Pick<DeviceTypeLookup, 'find'>): LockChoice {
+  const { key } = cart
+  const device = lockDeviceOf(cart, deviceTypes, ({ row }) => canSee(caller, row.hardwareId))
+  return device === undefined ? { cart: key, code: 'unsupported_command' } : { cart: key, device, judged: cart }
 }
 
 function seesCart(caller: Caller, { devices }: Cart): boolean {

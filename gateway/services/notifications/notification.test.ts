@@ -7,7 +7,7 @@ import { type NoticeContext, noticeOf, testNotice } from './notification.ts'
 const CONTEXT: NoticeContext = {
   site: { name: 'Pebble Creek', language: 'en', timeZone: 'America/New_York' },
   baseUrl: 'https://barn.example',
-  placeOf: () => ({ zones: ['Hole 7', 'Green 7'], position: { lat: 28.411234567, long: -81.58 } }),
+  placeOf: () => ({ player: null, zones: ['Hole 7', 'Green 7'], position: { lat: 28.411234567, long: -81.58 } }),
   isLate: false,
   maxBytes: 3800,
 }
@@ -27,6 +27,11 @@ function alert(kind: AlertKind, cart: string | null, details: Record<string, unk
     details,
   }
 }
+
+test('an alert names who plays with the cart', () => {
+  const context = { ...CONTEXT, placeOf: () => ({ player: 'Miller', zones: [], position: null }) }
+  assert.match(noticeOf([alert('outside', '17')], context).title, /Cart 17 \(Miller\): /)
+})
 
 test('a notification names cart, alert, place, start time and the link to the cart', () => {
   const notice = noticeOf([alert('low_battery', '17', { voltage: 46.94, threshold: 47.5 })], CONTEXT)
@@ -76,7 +81,7 @@ test('an alert of the gateway has no position', () => {
 })
 
 test('a cart whose position is unknown now is shown where it was last', () => {
-  const context = { ...CONTEXT, placeOf: () => ({ zones: [], position: null }) }
+  const context = { ...CONTEXT, placeOf: () => ({ player: null, zones: [], position: null }) }
   const { text } = noticeOf([alert('outside', '17', { lat: 1.5, long: 2 })], context)
   assert.match(text, /^Where: 1\.50000, 2\.00000$/m)
 })

@@ -3,6 +3,8 @@ import type { AlertJson } from '#shared/wire/alerts.ts'
 import { type Details, type NotificationTexts, WORDS } from './texts.ts'
 
 export interface CartPosition {
+  /** Driver or first player of its party; null for none. */
+  player: string | null
   /** Names of the zones that contain the cart. */
   zones: readonly string[]
   /** In degrees; null before the first position. */
@@ -53,9 +55,11 @@ export function testNotice({ site, baseUrl, isLate }: NoticeContext): Notificati
   return { title: `${site.name || PROGRAM}: ${title}`, text: lines.join('\n'), link }
 }
 
-function headline(alert: AlertJson, { site }: NoticeContext): string {
+function headline(alert: AlertJson, { site, placeOf }: NoticeContext): string {
   const words = WORDS[site.language]
-  const subject = alert.cart === null ? words.gateway : words.cart(alert.cart)
+  const player = (alert.cart === null ? undefined : placeOf(alert.cart)?.player) ?? null
+  const name = player === null ? alert.cart : `${alert.cart} (${player})`
+  const subject = name === null ? words.gateway : words.cart(name)
   return `${subject}: ${words.what[alert.kind](detailsOf(alert, site, words))}`
 }
 

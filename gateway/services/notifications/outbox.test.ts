@@ -226,7 +226,7 @@ test('twenty webhooks of which half hang: the others receive 500 alerts immediat
 
 test('a notifier sends 30 seconds after the first alert', async (t) => {
   const [desk, receiver] = [await AlertDesk.open(t), await Receiver.open(t)]
-  desk.places.set('1', { zones: ['Hole 3'], position: { lat: 1, long: 2 } })
+  desk.places.set('1', { player: null, zones: ['Hole 3'], position: { lat: 1, long: 2 } })
   await notifier(desk, receiver)
   const alert = await desk.open('outside', '1')
   await pass(desk, 20_000)

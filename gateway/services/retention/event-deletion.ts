@@ -1,4 +1,5 @@
 import { Counter } from '#shared/counter.ts'
+import { toIso } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import {
   EVENT_KINDS,
@@ -14,7 +15,7 @@ interface EventDeletionDeps {
   hasUpstream: boolean
 }
 
-/** Deletes old events, in short transactions between those of the devices' messages. */
+/** Deletes old events and parties, in short transactions between those of the devices' messages. */
 export class EventDeletion {
   readonly deleted = new Counter(EVENT_KINDS)
   readonly #deps: EventDeletionDeps
@@ -23,7 +24,7 @@ export class EventDeletion {
     this.#deps = deps
   }
 
-  /** Deletes all events before `cutoffMs`, except those the hub still lacks; calls `rest` after each step. */
+  /** Deletes all of them before `cutoffMs`, except those the hub still lacks; calls `rest` after each step. */
   async deleteExpired(cutoffMs: number, rest: () => Promise<void>): Promise<Record<EventKind, number>> {
     const { store, hasUpstream } = this.#deps
     const deleted = { lock_event: 0, geofence_event: 0, command: 0, audit_entry: 0 }
@@ -34,8 +35,11 @@ export class EventDeletion {
       deleted[step.kind] += step.deleted
       this.deleted.add(step.kind, step.deleted)
       after = step.after
-      if (after === null) return deleted
+      if (after === null) break
       await rest()
     }
+    const parties = { before: toIso(cutoffMs).slice(0, 10), keepsUnsent: hasUpstream }
+    while ((await store.write('deletePartiesStep', parties)) > 0) await rest()
+    return deleted
   }
 }

@@ -1,5 +1,6 @@
 import { proposeDrawnZones, readDrawing, readImage } from '../course-drawing.ts'
 import { checkTable, listCheckedTables, scanPages } from '../damage/check-table.ts'
+import { listParties } from '../parties/parties.ts'
 import { auditEntities, auditEvents, auditTelemetry } from '../replication/audit.ts'
 import { countChunk, countLogged, countRows, historyChunks } from '../replication/backlog.ts'
 import { blockDays, eventDays, loggedDays } from '../replication/days.ts'
@@ -46,6 +47,7 @@ const jobs = {
   lockEvents: listLockEvents,
   geofenceEvents: listGeofenceEvents,
   commands: listCommands,
+  parties: listParties,
   historyPage: readHistoryPage,
   startOfNewest,
   trackColumns: readTrackColumns,

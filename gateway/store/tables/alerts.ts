@@ -7,6 +7,7 @@ import { differences, write } from '../db/audit.ts'
 import { asFields, type Connection } from '../db/connection.ts'
 import { bodyOfKey, names, table } from '../db/table.ts'
 import { syncCursors } from '../ledger/cursors.ts'
+import { isSentEntity } from '../ledger/sent-entities.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { queueDeliveries, type Recipients, recipientsOf } from './deliveries.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
@@ -292,9 +293,7 @@ const STEP_ROWS = 500
 /** Deletes some alerts closed before `beforeMs`, with `keepsUnsent` only those the hub has; returns their number. */
 export const deleteAlertsStep = write(
   (connection: Connection, { beforeMs, keepsUnsent }: { beforeMs: number; keepsUnsent: boolean }): number => {
-    const isSent = keepsUnsent
-      ? `AND NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'alert' AND key = alert_id AND change_log.seq > ?)`
-      : ''
+    const isSent = keepsUnsent ? `AND ${isSentEntity('alert', 'alert_id')}` : ''
     return connection.run(
       `DELETE FROM alert WHERE seq IN
        (SELECT seq FROM alert WHERE closed_at_ms < ? AND awaits_end = 0 ${isSent} ORDER BY closed_at_ms, seq LIMIT ?)`,

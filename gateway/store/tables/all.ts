@@ -1,5 +1,6 @@
 import { type Table, table } from '../db/table.ts'
 import { readyTextsTable } from '../messages/ready-texts.ts'
+import { nameDeletionTable, partyTable } from '../parties/parties.ts'
 import { alertTable, closedDayTable } from './alerts.ts'
 import { auditEntryTable } from './audit-log.ts'
 import { cartMotionTable } from './cart-motion.ts'
@@ -85,6 +86,8 @@ const WITHOUT_CHANGE_LOG: readonly Table[] = [
   closedDayTable,
   cartMotionTable,
   cartNoteTable,
+  partyTable,
+  nameDeletionTable,
   zoneExemptTable,
   pinTriesTable,
   readyTextsTable,

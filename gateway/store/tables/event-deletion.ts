@@ -1,6 +1,7 @@
 import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { syncCursors } from '../ledger/cursors.ts'
+import { isSentEntity } from '../ledger/sent-entities.ts'
 
 /** Kinds of events with a limited retention; each has a time column of its own. */
 export const EVENT_KINDS = ['lock_event', 'geofence_event', 'command', 'audit_entry'] as const
@@ -35,16 +36,13 @@ const TABLES: Record<EventKind, Table> = {
   command: {
     timeColumn: 'created_at_ms',
     isOver: "status NOT IN ('pending', 'published', 'acknowledged')",
-    isSent: `NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'command' AND key = command_id AND change_log.seq >
-      ?)`,
+    isSent: isSentEntity('command', 'command_id'),
     stream: 'entities',
   },
   audit_entry: {
     timeColumn: 'at_ms',
     isOver: 'true',
-    isSent:
-      "NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'audit_entry' AND key = entry_id AND change_log.seq > " +
-      '?)',
+    isSent: isSentEntity('audit_entry', 'entry_id'),
     stream: 'entities',
   },
 }

@@ -1,6 +1,7 @@
 import type { Write } from '../db/audit.ts'
 import * as cursors from '../ledger/cursors.ts'
 import * as readyTexts from '../messages/ready-texts.ts'
+import * as parties from '../parties/parties.ts'
 import * as acknowledge from '../replication/acknowledge.ts'
 import * as intents from '../replication/intents.ts'
 import * as alerts from '../tables/alerts.ts'
@@ -71,6 +72,7 @@ const modules = {
   ...newCommands,
   ...notifiers,
   ...outbox,
+  ...parties,
   ...pinTries,
   ...quarantine,
   ...readyTexts,

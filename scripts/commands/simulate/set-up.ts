@@ -9,6 +9,11 @@ import type { FleetPlan } from './fleet-plan.ts'
 import type { SimulateOptions } from './options.ts'
 import { asked, listDevices, type Registry } from './register.ts'
 
+/** Names of golfers, four to a party. */
+const PLAYERS = 'Miller Jones Smith Brown Weber Klein Wolf Koch Davis Clark Lewis Young Berger Vogel Huber Lang'.split(
+  ' ',
+)
+
 const drawnSchema = z.looseObject({ features: z.array(z.unknown()) })
 
 /** Sets the zones and the name of the simulated course at a gateway that has none; leaves other gateways unchanged. */
@@ -25,8 +30,8 @@ export async function setUpCourse(
 }
 
 /**
- * Creates one group of all registered carts, as zones are sent by group, and sets the kinds of carts, unless a group
- * exists or the course is real.
+ * Creates one group of all registered carts, as zones are sent by group, sets the kinds of carts and gives out the golf
+ * carts, unless a group exists or the course is real.
  */
 export async function groupFleet(
   plan: FleetPlan,
@@ -70,6 +75,18 @@ async function groupCarts(client: ApiClient, plan: FleetPlan): Promise<void> {
     const kind = kinds.get(cart)
     if (kind !== undefined && kind !== 'golf_cart')
       await client.call('PATCH /carts/{cart}', { path: { cart }, body: { kind } })
+  }
+  await giveOut(client)
+}
+
+/** Gives out pairs of carts, so that a demo shows who plays with them. */
+async function giveOut(client: ApiClient): Promise<void> {
+  const { carts } = await client.call('GET /carts', { query: { kind: 'golf_cart' } })
+  const names = carts.map(({ cart }) => cart)
+  for (let i = 0; i + 1 < names.length; i += 2) {
+    const players = PLAYERS.slice((2 * i) % PLAYERS.length, ((2 * i) % PLAYERS.length) + 4)
+    const given = names.slice(i, i + 2).map((cart, n) => ({ cart, driver: players[n] ?? null }))
+    await client.call('POST /parties', { body: { players, carts: given, unlock: false } })
   }
 }
 

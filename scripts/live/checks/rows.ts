@@ -52,6 +52,8 @@ const BOUNDS: Readonly<Record<string, Bound>> = {
   removed_device: some,
   cart_motion: perDevice,
   cart_note: perDevice,
+  party: none,
+  name_deletion: one,
   zone_exempt: perDevice,
   // older closing times are deleted
   closing: () => 40,

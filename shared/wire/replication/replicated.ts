@@ -26,6 +26,7 @@ export const ENTITY_TABLES = [
   'cart_note',
   'course',
   'course_piece',
+  'party',
 ] as const
 
 /** Maximum number of an intent. A hub counts up from 1: only a hostile one comes close to it. */

@@ -71,9 +71,11 @@ export class ReplayedCart {
               devices,
               verdict,
               notes: NO_CART_NOTES,
+              party: null,
               autoLockAtMs: null,
               openAlertIds: [],
             },
+            false,
             false,
           )
     this.#shown = { fromMs: atMs, untilMs: verdict.holdsUntilMs, cart }

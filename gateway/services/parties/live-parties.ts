@@ -1,0 +1,67 @@
+import { type CartParty, cartPartiesOf, type Party, stateOf } from '#shared/wire/parties/party-json.ts'
+
+/** Parties in memory: those with a cart that is out, and recent ones for the rounds of their carts. */
+export class LiveParties {
+  readonly #parties = new Map<string, Party>()
+  #byCart = new Map<string, CartParty>()
+
+  load(parties: readonly Party[], minutesPerHole: number, nowMs: number): void {
+    this.#parties.clear()
+    for (const party of parties) this.#parties.set(party.partyId, party)
+    this.refresh(minutesPerHole, nowMs)
+  }
+
+  /** Takes changed parties; returns the carts whose view changed. */
+  change(saved: readonly Party[], deleted: readonly string[], minutesPerHole: number, nowMs: number): string[] {
+    for (const party of saved) this.#parties.set(party.partyId, party)
+    for (const partyId of deleted) this.#parties.delete(partyId)
+    return this.refresh(minutesPerHole, nowMs)
+  }
+
+  find(partyId: string): Party | undefined {
+    return this.#parties.get(partyId)
+  }
+
+  ofCart(cart: string): CartParty | null {
+    return this.#byCart.get(cart) ?? null
+  }
+
+  /** Returns the parties with a cart that is out. */
+  out(): Party[] {
+    return [...new Set(Array.from(this.#byCart.values(), ({ party }) => party))]
+  }
+
+  /** Forgets what no round of today needs. */
+  forgetBefore(sinceMs: number): void {
+    for (const party of this.#parties.values())
+      if (party.updatedAtMs < sinceMs && stateOf(party) !== 'out') this.#parties.delete(party.partyId)
+  }
+
+  /** Returns the party that a cart was given out to at a time; null for none. */
+  partyIdAt(cart: string, atMs: number): string | null {
+    return partyIdIn(this.#parties.values(), cart, atMs)
+  }
+
+  /** Brings what the carts show up to date with time and settings; returns the carts with another view. */
+  refresh(minutesPerHole: number, nowMs: number): string[] {
+    const before = this.#byCart
+    this.#byCart = cartPartiesOf(this.#parties.values(), minutesPerHole, nowMs)
+    const changed: string[] = []
+    for (const [cart, now] of this.#byCart) {
+      const known = before.get(cart)
+      before.delete(cart)
+      if (known?.party !== now.party || known.untilMs !== now.untilMs || known.isOverdue !== now.isOverdue)
+        changed.push(cart)
+      else this.#byCart.set(cart, known)
+    }
+    return [...changed, ...before.keys()]
+  }
+}
+
+/** Returns the party among these that a cart was given out to at a time; null for none. */
+export function partyIdIn(parties: Iterable<Party>, cart: string, atMs: number): string | null {
+  for (const { partyId, carts } of parties)
+    for (const one of carts)
+      if (one.cart === cart && one.givenAtMs <= atMs && (one.returnedAtMs ?? Infinity) > atMs) return partyId
+  return null
+}
