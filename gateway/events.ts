@@ -1,5 +1,6 @@
 import type { Alert } from '#domain/alert.ts'
 import type { TimeSource } from '#domain/clock-state.ts'
+import type { ShownMessage } from '#domain/message.ts'
 import type { Scalar } from '#domain/telemetry.ts'
 import type { Cart } from '#services/cart.ts'
 import type { Device } from '#services/fleet.ts'
@@ -130,6 +131,8 @@ export interface GatewayEvents {
     hardwareId: string | null
     atMs: number
   }
+  /** A message to carts was sent, or screens confirmed it. */
+  messageChanged: { event: 'sent' | 'confirmed'; message: ShownMessage; atMs: number }
   /** Automatic actions may use the clock from now on. */
   clockConfirmed: { by: TimeSource; atMs: number }
   /** An admin confirmed that this site continues on this host. */

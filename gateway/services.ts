@@ -22,6 +22,7 @@ import { HostIdentity } from '#services/host-identity.ts'
 import { Ingest } from '#services/ingest/ingest.ts'
 import type { QueuedMessage } from '#services/ingest/queued-message.ts'
 import { createLocks } from '#services/locks/locks.ts'
+import { Messages } from '#services/messages/messages.ts'
 import { ReadyTexts } from '#services/messages/ready-texts.ts'
 import { Parties } from '#services/parties/parties.ts'
 import { createPeople } from '#services/people/people.ts'
@@ -135,6 +136,8 @@ export function createServices(
   const pace = new Pace({ ...base, rounds })
   const openAlertIdsOf = (key: string) => alerts.openAlertIdsOf(key)
   const visibleCarts = new VisibleCarts(carts, { autoLockAtMs, openAlertIdsOf, partyOf: (key) => parties.ofCart(key) })
+  const readyTexts = new ReadyTexts(base)
+  const messages = new Messages({ ...base, ...configuration, ...commands, recall, visibleCarts, rounds, readyTexts })
   const { dataDir, backup: settings } = config
   const backups = new Backups({ ...base, ...clockTrust, machine, dataDir, settings })
   const setUpBackups = new SetUpBackups({ ...base, restores, stickRoots: overrides.stickRoots })
@@ -179,7 +182,8 @@ export function createServices(
     cartNotes,
     visibleCarts,
     recall,
-    readyTexts: new ReadyTexts(base),
+    readyTexts,
+    messages,
     parties,
     machine,
     intents,

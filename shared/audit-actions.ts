@@ -37,6 +37,7 @@ export const AUDIT_ACTIONS = [
   'group.updated',
   'key.rotated',
   'machine.confirmed',
+  'message.created',
   'notifier.created',
   'notifier.deleted',
   'notifier.tested',

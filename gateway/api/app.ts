@@ -42,6 +42,7 @@ import { createRepairsApi } from './machine/repairs.ts'
 import { createRestoreStateApi, createSetUpApi } from './machine/set-up.ts'
 import { createTlsApi } from './machine/tls.ts'
 import { createMeApi } from './me.ts'
+import { createMessagesApi } from './messages/messages.ts'
 import { createTextsApi } from './messages/texts.ts'
 import { createMqttApi } from './mqtt.ts'
 import { createNotifiersApi } from './notifiers.ts'
@@ -134,6 +135,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createCartsApi(deps))
   app.route('/', createPartiesApi(deps))
   app.route('/', createRecallApi(deps))
+  app.route('/', createMessagesApi(deps))
   app.route('/', createTextsApi(deps))
   app.route('/', createMqttApi(deps))
   app.route('/', createDevicesApi(deps))

@@ -254,6 +254,7 @@ const CHANGES_NOTHING: Record<string, string> = {
 
 /** Operations that need a gateway of their own, and the tests that check their entries. */
 const ELSEWHERE: Record<string, string> = {
+  'POST /messages': 'messages/messages.test.ts: with the commands that show it',
   'POST /machine/confirm': 'machine/machine.test.ts: on another machine',
   'POST /repairs/accept': '../damaged-rows.test.ts: with damage',
   'POST /tls/renew': 'machine/repairs.test.ts: with a certificate',

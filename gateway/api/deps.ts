@@ -21,6 +21,7 @@ import type { DeviceImport } from '#services/devices/import.ts'
 import type { Fleet } from '#services/fleet.ts'
 import type { HostIdentity } from '#services/host-identity.ts'
 import type { CartLocks } from '#services/locks/cart-locks.ts'
+import type { Messages } from '#services/messages/messages.ts'
 import type { ReadyTexts } from '#services/messages/ready-texts.ts'
 import type { Notifiers } from '#services/notifiers.ts'
 import type { Parties } from '#services/parties/parties.ts'
@@ -106,6 +107,7 @@ export interface CommandsDeps {
   commands: Commands
   cartLocks: Pick<CartLocks, 'lock'>
   recall: Recall
+  messages: Pick<Messages, 'send' | 'list' | 'requireVisible'>
   readyTexts: ReadyTexts
   parties: Parties
 }

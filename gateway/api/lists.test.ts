@@ -15,6 +15,7 @@ const NO_LISTS = {
   '/pace': 'a judgement of all parties, the worst first',
   '/parties/{id}': 'one party, with its carts and notes',
   '/recall': 'the state of one recall, with its carts',
+  '/messages/{id}': 'one message, with its carts',
   '/texts': 'one list, written as a whole in the order of its author',
   '/carts/{cart}': 'one cart, with its devices and zones',
   '/groups/{groupId}/config/{type}': 'one layer, with its warnings',

@@ -32,7 +32,7 @@ export const TAGS: Tags = {
     {
       name: 'Devices',
       description: 'Registered devices, and the latest state of each.',
-      nouns: ['devices', 'enrolment', 'messages'],
+      nouns: ['devices', 'enrolment'],
     },
     {
       name: 'Carts',
@@ -73,7 +73,7 @@ export const TAGS: Tags = {
     {
       name: 'Messages',
       description: 'Messages to the screens of carts, and texts for them.',
-      nouns: ['texts'],
+      nouns: ['messages', 'texts'],
     },
     {
       name: 'Notifications',

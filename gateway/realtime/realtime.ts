@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import { type Caller, canSee, isStaff } from '#domain/access.ts'
 import { type Alert, toAlertJson } from '#domain/alert.ts'
+import { messageSeenBy } from '#domain/message.ts'
 import type { Events, GatewayEvents } from '#gateway/events.ts'
 import type { AuditContext } from '#services/audit-context.ts'
 import type { VisibleCarts } from '#services/carts/visible-carts.ts'
@@ -146,6 +147,7 @@ export class Realtime implements Component {
     })
     events.on('partyChanged', (event) => this.#sendParty(event))
     events.on('recallChanged', (event) => this.#sendRecall(event))
+    events.on('messageChanged', (event) => this.#sendMessage(event))
     for (const name of ['keyRevoked', 'scopeChanged'] as const) events.on(name, ({ userId }) => this.#judge(userId))
     for (const name of ['sessionEnded', 'sessionChanged'] as const)
       events.on(name, ({ sessionId }) => this.#judge(sessionOwner(sessionId)))
@@ -405,6 +407,13 @@ export class Realtime implements Component {
     for (const connection of audience) if (!canSee(connection.caller, hardwareId)) connection.send(message)
     const messages = [{ message: { ...message, event, hardwareId } }]
     this.#fanOut.publishTo(audience, hardwareId, messages.values())
+  }
+
+  #sendMessage({ event, message, atMs }: GatewayEvents['messageChanged']): void {
+    for (const connection of this.#fanOut.connections) {
+      const seen = isStaff(connection.caller) ? messageSeenBy(message, connection.caller) : null
+      if (seen !== null) connection.send({ type: 'message', event, message: seen, timestamp: toIso(atMs) })
+    }
   }
 
   /** Closes connections of a user or session whose access was revoked, and updates the permissions of the others. */

@@ -34,6 +34,7 @@ import {
 import { clearOpenMarker, requireWholeCopy, setOpenMarker } from './db/open-marker.ts'
 import { diskFault } from './db/readable-disk.ts'
 import { syncCursors, syncIdentity } from './ledger/cursors.ts'
+import { findMessage } from './messages/messages.ts'
 import { readyTexts } from './messages/ready-texts.ts'
 import { knownSchema, migrate, schemaWriter } from './migrate.ts'
 import { PageSums } from './pages/page-sums.ts'
@@ -360,6 +361,7 @@ export class Store<Message extends Appendable = Appendable>
     lastExits: (zoneType: ZoneType, sinceMs: number) => this.#read((from) => lastExits(from, { zoneType, sinceMs })),
     latestLockEvent: (device: { hardwareId: string } & Registration, untilMs: number) =>
       this.#read((from) => latestLockEvent(from, device, untilMs)),
+    message: (messageId: string) => this.#read((from) => findMessage(from, messageId)),
     readyTexts: () => this.#read(readyTexts),
     lastRecall: () => this.#read(lastRecall),
     pinTries: () => this.#read(pinTries),

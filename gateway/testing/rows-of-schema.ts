@@ -3,6 +3,7 @@ import { emptyState } from '#domain/latest-state.ts'
 import { hashSecret } from '#shared/ids.ts'
 import { encodeBlock } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS } from '#shared/telemetry/records.ts'
+import { toIso } from '#shared/time.ts'
 import { NO_ZONE_STATE } from '#shared/zones/watch.ts'
 import type { Connection, Value } from '#store/db/connection.ts'
 import { encodeBatch } from '#store/telemetry/batch.ts'
@@ -135,6 +136,8 @@ const CONTENTS: Readonly<Record<string, Content>> = {
   'delivery.body': () => '{}',
   'recall.ended_at_ms': () => FIRST_MS,
   'ready_texts.texts': () => '[]',
+  'message.message': () => JSON.stringify(MESSAGE),
+  'message.carts': () => '[]',
   'recall.scope': () => '["cart-1"]',
   'recall_message.is_end': () => 1,
   'pin_tries.user_id': (row) => `user-${row}`,
@@ -164,6 +167,10 @@ const CONTENTS: Readonly<Record<string, Content>> = {
   'telemetry_log.state_changes': () => null,
   'state_change.changes': () => encodeStateChanges([]),
 }
+
+const AT = toIso(FIRST_MS)
+const BY = { user_id: 'u', name: 'Jane' }
+const MESSAGE = { message_id: 'm', text: 'Fog.', text_id: null, to: { hole: 7 }, sent_at: AT, expires_at: AT, by: BY }
 
 /** Tables with another number of rows than `ROWS`. */
 const MANY: Readonly<Record<string, number>> = {

@@ -142,6 +142,8 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; otherStatus?
   alert_not_found: { status: 404, meaning: 'No such alert.' },
   party_not_found: { status: 404, meaning: 'No party has this id.' },
   no_recall: { status: 404, meaning: 'No recall is active.' },
+  message_not_found: { status: 404, meaning: 'No message has this id.' },
+  text_not_found: { status: 404, meaning: 'No ready text has this id; GET /texts lists them.' },
   no_telemetry: { status: 404, meaning: 'The device has not reported this yet.' },
   method_not_allowed: { status: 405, meaning: 'The path does not support this method; see the Allow header.' },
   request_timeout: { status: 408, meaning: 'The request took too long to arrive.' },
@@ -159,7 +161,12 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; otherStatus?
   cart_given_out: { status: 409, meaning: 'The cart is given out: return it first, or use move.' },
   cart_out_of_service: { status: 409, meaning: 'The cart is out of service.' },
   not_a_golf_cart: { status: 409, meaning: 'Only golf carts are given out.' },
-  recall_active: { status: 409, meaning: 'A recall is already active: end it first.' },
+  recall_active: {
+    status: 409,
+    meaning: 'A recall is already active: end it first. Until then carts get no other messages.',
+  },
+  nobody_to_tell: { status: 409, meaning: 'No cart in your scope is among those of the message.' },
+  no_screen: { status: 409, meaning: 'None of the carts of the message has a screen.' },
   backup_running: { status: 409, meaning: 'A backup is already in progress.' },
   set_up_only: {
     status: 403,
@@ -268,6 +275,10 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; otherStatus?
     meaning: 'Too many access requests are waiting; wait Retry-After seconds.',
   },
   pin_locked: { status: 429, meaning: 'Too many wrong PINs; wait Retry-After seconds.' },
+  too_many_messages: {
+    status: 429,
+    meaning: 'More than 30 messages of one user within a minute; wait Retry-After seconds.',
+  },
   too_many_downloads: {
     status: 429,
     meaning: 'The user has reached its limit of concurrent history downloads; wait Retry-After seconds.',

@@ -21,6 +21,7 @@ import * as groups from './groups.ts'
 import * as lockEvents from './lock-events.ts'
 import * as machineChecklist from './machine/checklist.ts'
 import * as machineRepairs from './machine/repairs.ts'
+import * as messagesMessages from './messages/messages.ts'
 import * as messagesTexts from './messages/texts.ts'
 import * as mqttStatus from './mqtt-status.ts'
 import * as notifiers from './notifiers.ts'
@@ -100,6 +101,9 @@ export const operations = {
   'DELETE /recall': { body: recall.endedRecallSchema, answer: recall.deletedRecallSchema },
   'GET /texts': { answer: z.array(messagesTexts.readyTextSchema) },
   'PUT /texts': { body: messagesTexts.newReadyTextsSchema, answer: z.array(messagesTexts.readyTextSchema) },
+  'POST /messages': { body: messagesMessages.newMessageSchema, answer: messagesMessages.messageSchema },
+  'GET /messages': { query: messagesMessages.messageQuerySchema, answer: messagesMessages.messageListSchema },
+  'GET /messages/{id}': { answer: messagesMessages.messageSchema },
   'GET /mqtt/clients': { query: mqttStatus.mqttClientListQuerySchema, answer: mqttStatus.mqttClientListSchema },
   'DELETE /mqtt/clients/{client_id}': {
     query: mqttStatus.removedMqttClientQuerySchema,

@@ -3,6 +3,7 @@ import type { AlertEvent, AlertJson } from './alerts.ts'
 import type { CartJson } from './carts.ts'
 import { type CommandStatus, newCommandSchema } from './commands.ts'
 import type { DeviceJson } from './devices.ts'
+import type { MessageJson } from './messages/messages.ts'
 import type { PartyJson } from './parties/parties.ts'
 import type { RecallJson } from './recall.ts'
 import type { SiteForScreensJson, SiteSettingsJson } from './site.ts'
@@ -147,4 +148,5 @@ export type ServerMessage =
       recall: RecallJson
       timestamp: string
     }
+  | { type: 'message'; event: 'sent' | 'confirmed'; message: MessageJson; timestamp: string }
   | { type: 'device_backfill'; hardwareId: string; from: string; to: string; count: number }

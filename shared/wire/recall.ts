@@ -35,7 +35,11 @@ export const recallSchema = z
 
 export type RecallJson = z.infer<typeof recallSchema>
 
-const recallScreenSchema = z.enum(['confirmed', 'sent', 'offline', 'none']).meta({
+/** Best state first. */
+export const SCREEN_STATES = ['confirmed', 'sent', 'offline', 'none'] as const
+export type ScreenState = (typeof SCREEN_STATES)[number]
+
+export const screenStateSchema = z.enum(SCREEN_STATES).meta({
   description:
     'State of the screens. confirmed: a screen of the cart has confirmed that the message was read. sent: one is ' +
     'connected. offline: none is connected, and the message is delivered after a reconnect. none: the cart has no ' +
@@ -50,7 +54,7 @@ export const recallStateSchema = z
         z.object({
           cart: z.string().meta({ description: 'Name of the cart as in GET /carts.', example: '17' }),
           state: cartStateSchema,
-          screen: recallScreenSchema,
+          screen: screenStateSchema,
         }),
       )
       .meta({ description: 'Carts of the recall, as far as they are in scope.' }),

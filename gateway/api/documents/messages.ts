@@ -313,6 +313,25 @@ const FROM_GATEWAY: Described<ServerMessage> = {
       timestamp: AT,
     },
   },
+  message: {
+    description:
+      'A message was sent to carts, or screens have confirmed it. For staff and admins, with the carts in scope.',
+    example: {
+      type: 'message',
+      event: 'confirmed',
+      message: {
+        message_id: '9a1c…',
+        text: 'The kiosk is open.',
+        text_id: 'kiosk',
+        to: { hole: 7 },
+        sent_at: AT,
+        expires_at: AT,
+        by: { user_id: '7b1f…', name: 'Jane' },
+        carts: [{ cart: '17', screen: 'confirmed' }],
+      },
+      timestamp: AT,
+    },
+  },
   error: {
     description: 'The gateway rejected a message; the connection stays open.',
     example: { type: 'error', code: 'invalid_message', message: 'hardwareIds must be an array', id: '1' },

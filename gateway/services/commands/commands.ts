@@ -191,8 +191,22 @@ export class Commands {
     request: CommandRequest,
     asking: CommandCaller,
   ): Promise<CommandBody> {
+    const chosen = { hardwareIds, request, outcome: null }
+    return this.createForChosen({ devices: hardwareIds, ...request }, async () => chosen, asking)
+  }
+
+  /**
+   * Like `createForEach`, for devices that `choose` selects when the request is processed; if it throws, the request is
+   * refused. A repetition of `asked` gets the outcome of the first.
+   */
+  async createForChosen<Outcome>(
+    asked: object,
+    choose: (caller: Caller) => Promise<{ hardwareIds: readonly string[]; request: CommandRequest; outcome: Outcome }>,
+    asking: CommandCaller,
+  ): Promise<CommandBody<Outcome>> {
     const { fleet, deviceTypes } = this.#deps
-    return this.#ask(asking, { devices: hardwareIds, ...request }, () => {
+    return this.#ask(asking, asked, async () => {
+      const { hardwareIds, request, outcome } = await choose(asking.callerNow?.() ?? asking.caller)
       const commands = hardwareIds.flatMap((hardwareId) => {
         const device = fleet.byHardwareId(hardwareId)
         const definition = device && definitionOf(deviceTypes.find(device.row.deviceType), request.command)
@@ -200,7 +214,7 @@ export class Commands {
         if (isFull(this.#deps, hardwareId)) return []
         return [newCommand(this.#deps, device, request, definition, { ...asking, forced: null })]
       })
-      return { commands, outcome: null }
+      return { commands, outcome }
     })
   }
 

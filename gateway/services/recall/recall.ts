@@ -9,13 +9,15 @@ import type { Log } from '#shared/log.ts'
 import type { SiteSettings } from '#shared/site/settings.ts'
 import { type Clock, DAY_MS, type MonotonicClock } from '#shared/time.ts'
 import type { CommandStatus } from '#shared/wire/commands.ts'
+import type { ScreenState } from '#shared/wire/recall.ts'
 import type { Store } from '#store/store.ts'
 import type { RecallRow } from '#store/tables/recall.ts'
 import type { Commands } from '../commands/commands.ts'
 import type { CommandDelivery } from '../commands/delivery.ts'
-import { type DeviceTypeLookup, definitionOf } from '../commands/request.ts'
+import type { DeviceTypeLookup } from '../commands/request.ts'
 import type { Device, Fleet } from '../fleet.ts'
 import type { Site } from '../site.ts'
+import { isScreen, MESSAGE, screenStateOf } from './screens.ts'
 
 interface SentMessage {
   hardwareId: string
@@ -99,7 +101,6 @@ interface RecallDeps {
 
 type Due = 'start' | 'end'
 
-const MESSAGE = 'message'
 /** An offline screen gets the message when it reconnects within a day. */
 const TTL_S = DAY_MS / 1000
 /** Messages per transaction, so that other writes run in between. */
@@ -220,11 +221,15 @@ export class Recall implements Component {
   }
 
   /** Returns the progress of the recall on a cart, from those of its devices in scope. */
-  screenOf(devices: readonly Device[]): 'confirmed' | 'sent' | 'offline' | 'none' {
-    const screens = devices.filter((device) => this.#isScreen(device) && this.#isInScope(device.row.hardwareId))
-    if (screens.length === 0) return 'none'
-    if (screens.some(({ row }) => this.#screens.isConfirmed(row.hardwareId))) return 'confirmed'
-    return screens.some(({ isOnline }) => isOnline) ? 'sent' : 'offline'
+  screenOf(devices: readonly Device[]): ScreenState {
+    const { deviceTypes } = this.#deps
+    const screens = devices.filter((device) => isScreen(deviceTypes, device) && this.#isInScope(device.row.hardwareId))
+    return screenStateOf(
+      screens.map(({ row: { hardwareId }, isOnline }) => ({
+        isConfirmed: this.#screens.isConfirmed(hardwareId),
+        isReached: isOnline,
+      })),
+    )
   }
 
   /** Returns null for a command that was withdrawn, or whose row is damaged. */
@@ -240,7 +245,7 @@ export class Recall implements Component {
   #cameBack(hardwareId: string): void {
     if (this.active === null || !this.#isRunning) return
     const device = this.#deps.fleet.byHardwareId(hardwareId)
-    if (device === undefined || !this.#isScreen(device) || !this.#isInScope(hardwareId)) return
+    if (device === undefined || !isScreen(this.#deps.deviceTypes, device) || !this.#isInScope(hardwareId)) return
     // a pending message is sent again automatically
     if (this.#screens.isAwaiting(hardwareId)) return
     this.#due.set(hardwareId, 'start')
@@ -250,12 +255,8 @@ export class Recall implements Component {
   #screensInScope(): string[] {
     return this.#deps.fleet.all().flatMap((device) => {
       const { hardwareId } = device.row
-      return this.#isScreen(device) && this.#isInScope(hardwareId) ? [hardwareId] : []
+      return isScreen(this.#deps.deviceTypes, device) && this.#isInScope(hardwareId) ? [hardwareId] : []
     })
-  }
-
-  #isScreen({ row }: Device): boolean {
-    return definitionOf(this.#deps.deviceTypes.find(row.deviceType), MESSAGE) !== undefined
   }
 
   #isInScope(hardwareId: string): boolean {

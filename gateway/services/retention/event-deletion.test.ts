@@ -102,7 +102,7 @@ test('events, finished commands and audit entries past the retention are deleted
     }
     addCommand(connection, 3, CUTOFF_MS - 1, false)
   })
-  const deleted = { lock_event: 1, geofence_event: 1, command: 1, audit_entry: 1 }
+  const deleted = { message: 0, lock_event: 1, geofence_event: 1, command: 1, audit_entry: 1 }
   assert.deepEqual(await retention.runOnce(), deleted)
   for (const table of ['lock_event', 'geofence_event', 'audit_entry']) assert.deepEqual(left(table), [2, 3], table)
   assert.deepEqual(left('command'), [2, 3, 4], 'one that may still move stays')
@@ -114,7 +114,13 @@ test('thousands of events are deleted in small steps in any stored order, with a
   const { retention, left, rests } = await open(t, (connection) => {
     for (let n = 0; n < 2_400; n++) addLockEvent(connection, n, CUTOFF_MS - 1 - ((n * 7919) % 1201) + (n % 2) * DAY_MS)
   })
-  assert.deepEqual(await retention.runOnce(), { lock_event: 1_200, geofence_event: 0, command: 0, audit_entry: 0 })
+  assert.deepEqual(await retention.runOnce(), {
+    message: 0,
+    lock_event: 1_200,
+    geofence_event: 0,
+    command: 0,
+    audit_entry: 0,
+  })
   assert.equal(left('lock_event').length, 1_200)
   assert.ok(rests() >= 3, `${rests()} rests`)
 })
@@ -133,12 +139,24 @@ test('events not yet sent to a head office stay and are deleted once they have b
   )
   const acknowledge = (stream: string, seq: number) =>
     store.write('acknowledge', { cursors: { [stream]: { seq, hash: '' } } })
-  assert.deepEqual(await retention.runOnce(), { lock_event: 0, geofence_event: 0, command: 0, audit_entry: 0 })
+  assert.deepEqual(await retention.runOnce(), {
+    message: 0,
+    lock_event: 0,
+    geofence_event: 0,
+    command: 0,
+    audit_entry: 0,
+  })
   await acknowledge('lock_events', 599)
   await acknowledge('geofence_events', 1)
   const { seq } = table.connection.get<{ seq: number }>("SELECT seq FROM change_log WHERE key = 'c1'") ?? { seq: 0 }
   await acknowledge('entities', seq)
-  assert.deepEqual(await retention.runOnce(), { lock_event: 599, geofence_event: 1, command: 1, audit_entry: 0 })
+  assert.deepEqual(await retention.runOnce(), {
+    message: 0,
+    lock_event: 599,
+    geofence_event: 1,
+    command: 1,
+    audit_entry: 0,
+  })
   assert.deepEqual([left('lock_event'), left('geofence_event'), left('command')], [[600], [2], [2]])
   const sql = "SELECT min(seq) AS seq FROM change_log WHERE entity = 'audit_entry'"
   const firstEntry = table.connection.get<{ seq: number }>(sql)

@@ -27,7 +27,7 @@ export class EventDeletion {
   /** Deletes all of them before `cutoffMs`, except those the hub still lacks; calls `rest` after each step. */
   async deleteExpired(cutoffMs: number, rest: () => Promise<void>): Promise<Record<EventKind, number>> {
     const { store, hasUpstream } = this.#deps
-    const deleted = { lock_event: 0, geofence_event: 0, command: 0, audit_entry: 0 }
+    const deleted = { message: 0, lock_event: 0, geofence_event: 0, command: 0, audit_entry: 0 }
     let after: EventPosition | null = null
     for (;;) {
       const input: WriteInput<'deleteEventsStep'> = { beforeMs: cutoffMs, keepsUnsent: hasUpstream, after }

@@ -1,5 +1,6 @@
 import { proposeDrawnZones, readDrawing, readImage } from '../course-drawing.ts'
 import { checkTable, listCheckedTables, scanPages } from '../damage/check-table.ts'
+import { listMessages } from '../messages/messages.ts'
 import { listParties } from '../parties/parties.ts'
 import { auditEntities, auditEvents, auditTelemetry } from '../replication/audit.ts'
 import { countChunk, countLogged, countRows, historyChunks } from '../replication/backlog.ts'
@@ -48,6 +49,7 @@ const jobs = {
   geofenceEvents: listGeofenceEvents,
   commands: listCommands,
   parties: listParties,
+  messages: listMessages,
   historyPage: readHistoryPage,
   startOfNewest,
   trackColumns: readTrackColumns,

@@ -1,4 +1,5 @@
 import { type Table, table } from '../db/table.ts'
+import { messageTable } from '../messages/messages.ts'
 import { readyTextsTable } from '../messages/ready-texts.ts'
 import { nameDeletionTable, partyTable } from '../parties/parties.ts'
 import { alertTable, closedDayTable } from './alerts.ts'
@@ -91,6 +92,7 @@ const WITHOUT_CHANGE_LOG: readonly Table[] = [
   zoneExemptTable,
   pinTriesTable,
   readyTextsTable,
+  messageTable,
   recallTable,
   recallMessageTable,
   webhookTable,

@@ -4,7 +4,7 @@ import { syncCursors } from '../ledger/cursors.ts'
 import { isSentEntity } from '../ledger/sent-entities.ts'
 
 /** Kinds of events with a limited retention; each has a time column of its own. */
-export const EVENT_KINDS = ['lock_event', 'geofence_event', 'command', 'audit_entry'] as const
+export const EVENT_KINDS = ['message', 'lock_event', 'geofence_event', 'command', 'audit_entry'] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
 
 /** Position up to which a deletion has come, oldest first. */
@@ -31,6 +31,8 @@ interface Table {
 }
 
 const TABLES: Record<EventKind, Table> = {
+  // before its commands, which have its states; it stays at the course
+  message: { timeColumn: 'sent_at_ms', isOver: 'true', isSent: '? IS NOT NULL', stream: 'entities' },
   lock_event: { timeColumn: 'at_ms', isOver: 'true', isSent: 'seq <= ?', stream: 'lock_events' },
   geofence_event: { timeColumn: 'at_ms', isOver: 'true', isSent: 'seq <= ?', stream: 'geofence_events' },
   command: {

@@ -1,5 +1,6 @@
 import type { Write } from '../db/audit.ts'
 import * as cursors from '../ledger/cursors.ts'
+import * as messages from '../messages/messages.ts'
 import * as readyTexts from '../messages/ready-texts.ts'
 import * as parties from '../parties/parties.ts'
 import * as acknowledge from '../replication/acknowledge.ts'
@@ -76,6 +77,7 @@ const modules = {
   ...pinTries,
   ...quarantine,
   ...readyTexts,
+  ...messages,
   ...recall,
   ...secrets,
   ...sessions,

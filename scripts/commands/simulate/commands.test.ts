@@ -6,7 +6,13 @@ async function obey(payload: string, effects: Partial<CommandEffects> = {}): Pro
   const acks: CommandAck[] = []
   const command = parseCommand(payload)
   assert.ok(command !== undefined)
-  const nothing = { turnLock: () => {}, reportPosition: () => {}, reboot: () => {}, download: async () => {} }
+  const nothing = {
+    turnLock: () => {},
+    reportPosition: () => {},
+    reboot: () => {},
+    download: async () => {},
+    readsMessages: true,
+  }
   await carryOut(command, { ...nothing, ...effects }, (ack) => acks.push(ack))
   return acks
 }
@@ -18,6 +24,13 @@ test('every known command is acknowledged, then completed', async () => {
       { id: '1', st: 'completed' },
     ])
   }
+})
+
+test('a golfer who does not look at the screen confirms no message of staff, but a command of a program', async () => {
+  const states = async (params: object) =>
+    (await obey(JSON.stringify({ id: '1', cmd: 'message', params }), { readsMessages: false })).map(({ st }) => st)
+  assert.deepEqual(await states({ text: 'Fog', message_id: 'm' }), ['acknowledged'])
+  assert.deepEqual(await states({ text: 'Fog' }), ['acknowledged', 'completed'])
 })
 
 test('an unknown command fails, and so does a failed download', async () => {

@@ -21,6 +21,8 @@ export interface CommandEffects {
   reportPosition(): void
   reboot(): void
   download(url: string): Promise<void>
+  /** False if golfers do not confirm the messages of staff. */
+  readsMessages: boolean
 }
 
 type Handler = (command: Command, effects: CommandEffects) => void | Promise<void>
@@ -88,6 +90,7 @@ export async function carryOut(
     // a reboot breaks the connection, so it is reported as completed before it happens
     if (command.cmd === 'reboot') acknowledge({ id, st: 'completed' })
     await handle(command, effects)
+    if (command.params?.message_id !== undefined && !effects.readsMessages) return
     if (command.cmd !== 'reboot') acknowledge({ id, st: 'completed' })
   } catch {
     acknowledge({ id, st: 'failed', err: 'failed' })

@@ -66,6 +66,7 @@ const BOUNDS: Readonly<Record<string, Bound>> = {
   secret: some,
   note: perDay,
   recall: some,
+  message: ({ commands }) => commands,
   ready_texts: one,
   // of the last recall: one for each return of a screen
   recall_message: ({ carts }) => 20 * carts,
