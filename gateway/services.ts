@@ -133,11 +133,20 @@ export function createServices(
   const zoneExempts = new ZoneExempts({ ...base, ...configuration })
   const zoneSwitches = new ZoneSwitches({ ...base, ...configuration })
   const rounds = new Rounds({ ...base, geofences })
-  const pace = new Pace({ ...base, rounds })
+  const pace = new Pace({ ...base, rounds, parties })
   const openAlertIdsOf = (key: string) => alerts.openAlertIdsOf(key)
   const visibleCarts = new VisibleCarts(carts, { autoLockAtMs, openAlertIdsOf, partyOf: (key) => parties.ofCart(key) })
   const readyTexts = new ReadyTexts(base)
-  const messages = new Messages({ ...base, ...configuration, ...commands, recall, visibleCarts, rounds, readyTexts })
+  const messages = new Messages({
+    ...base,
+    ...configuration,
+    ...commands,
+    recall,
+    visibleCarts,
+    rounds,
+    readyTexts,
+    parties,
+  })
   const { dataDir, backup: settings } = config
   const backups = new Backups({ ...base, ...clockTrust, machine, dataDir, settings })
   const setUpBackups = new SetUpBackups({ ...base, restores, stickRoots: overrides.stickRoots })

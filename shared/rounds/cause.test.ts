@@ -26,7 +26,7 @@ function roundOf(cart: string, stays: Stays, endedMin: number | null = null): Ca
 /** Judges rounds, named by the minute `now`; `parties` gives the party of carts that have one. */
 function judge(rounds: readonly CartRound[], now: number, parties: Record<string, string> = {}, settings = SETTINGS) {
   const handedOutOf = ({ cart }: CartRound) =>
-    parties[cart] === undefined ? null : { partyId: parties[cart], holes: 18 }
+    parties[cart] === undefined ? null : { partyId: parties[cart], holes: 18, players: [], notes: [] }
   const judged = judgePace(pacePartiesOf(rounds, handedOutOf, at(now)), settings, at(now))
   const of = (id: string): JudgedParty => judged.find(({ party }) => party.paceId === id) ?? assert.fail(`no ${id}`)
   return { judged, of }

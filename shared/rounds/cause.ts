@@ -182,7 +182,7 @@ export function judgePace(parties: readonly PaceParty[], settings: PaceSettings,
 
   function projectedEndMs(track: Track): number | null {
     const { visit, fromMs } = lastStay(track)
-    const left = (track.party.holes ?? Math.min(holes.length, MOST_HOLES)) - holesDone(track)
+    const left = (track.party.handedOut?.holes ?? Math.min(holes.length, MOST_HOLES)) - holesDone(track)
     if (left <= 0) return null
     const onHoleMin = visit.leftMs === null ? (nowMs - fromMs) / MINUTE_MS : 0
     return nowMs + (minutesPerHole * left - Math.min(minutesPerHole, onHoleMin)) * MINUTE_MS

@@ -5,17 +5,20 @@ import type { CartRound, Round } from './round.ts'
 export interface PaceParty {
   /** Id of the party to which the carts were given, else of the round of its first cart. */
   readonly paceId: string
-  readonly partyId: string | null
+  /** Party to which the carts were given; null for none. */
+  readonly handedOut: HandedOut | null
   /** At least one, in the order of their start. */
   readonly rounds: readonly CartRound[]
-  /** Number of holes that it plays; null for those of the course. */
-  readonly holes: number | null
 }
 
 /** Party of the hand-out in which a round began. */
 export interface HandedOut {
   readonly partyId: string
+  /** Number of holes that it plays. */
   readonly holes: number
+  readonly players: readonly string[]
+  /** Oldest first. */
+  readonly notes: readonly { atMs: number; text: string; by: { user_id: string; name: string } | null }[]
 }
 
 /** Difference of the times at which carts that play together tee off, and enter a hole. */
@@ -27,20 +30,18 @@ export function pacePartiesOf(
   handedOutOf: (round: CartRound) => HandedOut | null,
   nowMs: number,
 ): PaceParty[] {
-  const parties = new Map<string, { partyId: string | null; holes: number | null; rounds: CartRound[] }>()
+  const parties = new Map<string, { handedOut: HandedOut | null; rounds: CartRound[] }>()
   for (const one of rounds) {
     const handedOut = handedOutOf(one)
     const known =
       handedOut === null
         ? [...parties.values()].find(
-            ({ partyId, rounds: [first] }) => partyId === null && first && areTogether(first.round, one.round, nowMs),
+            ({ handedOut: given, rounds: [first] }) =>
+              given === null && first && areTogether(first.round, one.round, nowMs),
           )
         : parties.get(handedOut.partyId)
     if (known !== undefined) known.rounds.push(one)
-    else {
-      const { partyId = null, holes = null } = handedOut ?? {}
-      parties.set(partyId ?? one.round.id, { partyId, holes, rounds: [one] })
-    }
+    else parties.set(handedOut?.partyId ?? one.round.id, { handedOut, rounds: [one] })
   }
   return [...parties].map(([paceId, party]) => ({ paceId, ...party }))
 }

@@ -3,6 +3,7 @@ import { CAUSES } from '#shared/rounds/cause.ts'
 import { currentHole, minutesBehind } from '#shared/rounds/pace.ts'
 import type { CartRound } from '#shared/rounds/round.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
+import { bySchema } from './carts.ts'
 import { dateParam, isoSchema, listQuery, pageQuery, paginationSchema } from './schema/params.ts'
 
 const holeSchema = z.number().int().meta({ description: 'Number of the hole.', example: 7 })
@@ -110,7 +111,7 @@ const pacePartySchema = z.object({
   projected_end: isoSchema.nullable().meta({ description: 'End if it continues at minutes_per_hole.' }),
   started_at: isoSchema.meta({ description: 'Time at which its first cart left parking.' }),
   last_note: z
-    .object({ at: isoSchema, text: z.string().meta({ description: 'Text of the note.' }) })
+    .object({ at: isoSchema, text: z.string().meta({ description: 'Text of the note.' }), by: bySchema.nullable() })
     .nullable()
     .meta({ description: 'Newest note of the party.' }),
 })

@@ -127,6 +127,17 @@ test('a screen that is away gets the message when it reconnects, once', async ()
   await again.leave()
 })
 
+test('a party gets a message on the screens of its carts that are out', async () => {
+  const { party } = await ok(g.post('/parties', { carts: [{ cart: '7' }, { cart: '9' }], unlock: false }), 201)
+  const { party_id } = party
+  assert.deepEqual(pluck((await send({ party_id })).carts, 'cart'), ['7', '9'])
+  await ok(g.post(`/parties/${party_id}/return`, { carts: ['9'] }))
+  assert.deepEqual(pluck((await send({ party_id })).carts, 'cart'), ['7'])
+  await ok(g.post(`/parties/${party_id}/return`, {}))
+  await fails(g.post('/messages', { text: 'Fog.', to: { party_id } }), 409, 'nobody_to_tell')
+  await fails(g.post('/messages', { text: 'Fog.', to: { party_id: 'none' } }), 404, 'party_not_found')
+})
+
 test('carts are chosen by hole, group, or as all that are out; other vehicles only by name or group', async () => {
   const cartsOf = async (to: object) => pluck((await send(to)).carts, 'cart')
   assert.deepEqual(await cartsOf({ hole: 3 }), ['7', '9'])
@@ -160,7 +171,6 @@ const REJECTED: [what: string, body: object, status: number, code: string, name?
   ['an empty list of carts', { text: 'x', to: { carts: [] } }, 400, 'invalid_field', 'to.carts'],
   ['two choices', { text: 'x', to: { hole: 3, all_out: true } }, 400, 'invalid_field', 'to'],
   ['not all that are out', { text: 'x', to: { all_out: false } }, 400, 'invalid_field', 'to.all_out'],
-  ['a party', { text: 'x', to: { party_id: 'p' } }, 400, 'unknown_field', 'to.party_id'],
   ['hole 0', { text: 'x', to: { hole: 0 } }, 400, 'invalid_field', 'to.hole'],
   ['another language', { text_id: 'kiosk', language: 'fr', to: TO }, 400, 'invalid_field', 'language'],
   ['no time', { text: 'x', to: TO, ttl_min: 0 }, 400, 'invalid_field', 'ttl_min'],

@@ -66,8 +66,8 @@ function toPartyJson(one: JudgedParty, seen: ReadonlySet<string>, ids: ReadonlyS
   const ahead = shownId(one.ahead)
   return {
     pace_id: party.paceId,
-    party_id: party.partyId,
-    players: [],
+    party_id: party.handedOut?.partyId ?? null,
+    players: [...(party.handedOut?.players ?? [])],
     carts: [...new Set(party.rounds.map(({ cart }) => cart))].filter((cart) => seen.has(cart)),
     start_hole: one.startHole,
     current_hole: one.currentHole,
@@ -84,8 +84,13 @@ function toPartyJson(one: JudgedParty, seen: ReadonlySet<string>, ids: ReadonlyS
     delays: one.delays.filter((id) => ids.has(id)),
     projected_end: isoOrNull(one.projectedEndMs),
     started_at: toIso(Math.min(...party.rounds.map(({ round }) => round.startedMs))),
-    last_note: null,
+    last_note: lastNoteOf(party),
   }
+}
+
+function lastNoteOf({ handedOut }: JudgedParty['party']): PacePartyJson['last_note'] {
+  const note = handedOut?.notes.at(-1)
+  return note === undefined ? null : { at: toIso(note.atMs), text: note.text, by: note.by }
 }
 
 function tenths(minutes: number): number {

@@ -350,4 +350,23 @@ describe('GET /pace', () => {
       if (isBefore) await g.restart()
     }
   })
+
+  test('shows the carts of a party as one, with its players and its newest note', async () => {
+    const carts = [fresh('S'), fresh('S')]
+    const devices = await Promise.all(carts.map((cart) => course.device(fresh('d'), { cart })))
+    for (const device of devices) await send(device, track([BARN, 5]))
+    const body = { carts: carts.map((cart) => ({ cart })), players: ['Miller'], holes: 9, unlock: false }
+    const { party } = await ok(g.post('/parties', body), 201)
+    await ok(g.post(`/parties/${party.party_id}/notes`, { text: 'Asked to keep up' }), 201)
+    clock.advance(30 * MINUTE_MS)
+    // too far apart to be one by their times
+    for (const [i, device] of devices.entries()) await send(device, track([BARN, 5 + 8 * i], [HOLES[1], 20 - 8 * i]))
+    let shown: PacePartyJson | undefined
+    await eventually(async () => {
+      shown = (await judged()).parties.find(({ party_id }) => party_id === party.party_id)
+      return shown?.carts.length === 2
+    }, 'both are on a round')
+    assert.deepEqual([shown?.players, shown?.last_note?.text, shown?.late_min], [['Miller'], 'Asked to keep up', 4.5])
+    assert.equal(shown?.projected_end, toIso(clock.nowMs() + 8 * 15 * MINUTE_MS))
+  })
 })

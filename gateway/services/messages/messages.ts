@@ -18,6 +18,7 @@ import type { DeviceTypeLookup } from '../commands/request.ts'
 import type { Groups } from '../configuration/groups.ts'
 import type { Fleet } from '../fleet.ts'
 import { nullIfDamaged } from '../null-if-damaged.ts'
+import type { Parties } from '../parties/parties.ts'
 import type { Recall } from '../recall/recall.ts'
 import { isScreen, MESSAGE, screenStateOf } from '../recall/screens.ts'
 import type { Rounds } from '../rounds/rounds.ts'
@@ -33,6 +34,7 @@ interface MessagesDeps {
   visibleCarts: Pick<VisibleCarts, 'all' | 'require'>
   rounds: Pick<Rounds, 'running'>
   groups: Pick<Groups, 'require'>
+  parties: Pick<Parties, 'require'>
   readyTexts: ReadyTexts
   site: Pick<Site, 'settings'>
   events: Events
@@ -155,11 +157,15 @@ export class Messages {
   }
 
   /** Finds the carts in scope. Throws for carts and groups that do not exist, and for named carts out of scope. */
-  async #cartsOf({ carts, hole, group_id }: MessageTarget, caller: Caller): Promise<readonly Cart[]> {
-    const { visibleCarts, groups, rounds } = this.#deps
+  async #cartsOf({ carts, party_id, hole, group_id }: MessageTarget, caller: Caller): Promise<readonly Cart[]> {
+    const { visibleCarts, groups, rounds, parties } = this.#deps
     if (carts !== undefined) {
       const keys = new Set(carts.map((name) => visibleCarts.require(caller, name).key))
       return visibleCarts.all(caller).filter(({ key }) => keys.has(key))
+    }
+    if (party_id !== undefined) {
+      const out = parties.require(caller, party_id).carts.filter(({ returnedAtMs }) => returnedAtMs === null)
+      return visibleCarts.all(caller).filter(({ key }) => out.some(({ cart }) => cart === key))
     }
     if (group_id !== undefined) {
       const { groupId } = groups.require(group_id)

@@ -131,6 +131,12 @@ export class Parties implements Component {
     return this.#live.ofCart(cart)
   }
 
+  /** Returns the party to which a cart was given at a time, if it is out or of these days. */
+  partyAt(cart: string, atMs: number): Party | null {
+    const partyId = this.#live.partyIdAt(cart, atMs)
+    return partyId === null ? null : (this.#live.find(partyId) ?? null)
+  }
+
   partyIdAt(cart: string, atMs: number): string | null {
     return this.#live.partyIdAt(cart, atMs)
   }

@@ -1,12 +1,14 @@
 import { type JudgedParty, judgePace } from '#shared/rounds/cause.ts'
-import { type HandedOut, pacePartiesOf } from '#shared/rounds/pace-party.ts'
+import { pacePartiesOf } from '#shared/rounds/pace-party.ts'
 import type { CartRound } from '#shared/rounds/round.ts'
 import type { Clock } from '#shared/time.ts'
+import type { Parties } from '../parties/parties.ts'
 import type { Site } from '../site.ts'
 import type { Rounds } from './rounds.ts'
 
 interface PaceDeps {
   rounds: Pick<Rounds, 'recent' | 'holes'>
+  parties: Pick<Parties, 'partyAt'>
   site: Pick<Site, 'settings'>
   clock: Clock
 }
@@ -40,14 +42,11 @@ export class Pace {
   }
 
   judge(): JudgedParty[] {
-    const { rounds, site, clock } = this.#deps
+    const { rounds, parties, site, clock } = this.#deps
     const nowMs = clock.nowMs()
     const { minutesPerHole, teeIntervalMin, delayFromMin } = site.settings
     const settings = { minutesPerHole, teeIntervalMin, delayFromMin, holes: rounds.holes() }
+    const handedOutOf = ({ cart, round }: CartRound) => parties.partyAt(cart, round.startedMs)
     return judgePace(pacePartiesOf(rounds.recent(), handedOutOf, nowMs), settings, nowMs)
   }
-}
-
-function handedOutOf(_: CartRound): HandedOut | null {
-  return null
 }

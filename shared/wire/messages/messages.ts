@@ -13,6 +13,7 @@ const targets = {
     .min(1)
     .max(CARTS_MAX)
     .meta({ description: 'Carts by name; duplicates count once.', example: ['17'] }),
+  party_id: z.string().max(64).meta({ description: 'Carts of this party that are out.' }),
   hole: z.number().int().min(1).max(99).meta({
     description: 'Golf carts whose round is on this hole, or that are in its zone.',
     example: 7,
