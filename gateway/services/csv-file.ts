@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { InvalidRequestError, type LineError } from '#shared/errors.ts'
-import { CsvError, type CsvRow, CsvRows } from '#shared/history/csv-rows.ts'
+import { CsvError, type CsvRow, CsvRows, columnKey } from '#shared/history/csv-rows.ts'
 import { utf16In } from '#shared/history/text-encoding.ts'
 
 /** Decodes UTF-16, UTF-8 or Windows-1252, as spreadsheets write; text in one of them is rarely valid in another. */
@@ -37,11 +37,38 @@ export function* csvRowsOf(bytes: Uint8Array, linesMax: number): Generator<void,
   return rows
 }
 
-export function invalidFile(
-  code: string,
-  fault: string,
-  message: string,
-  more: Partial<LineError> = {},
-): InvalidRequestError {
+/** Longest text of the file that an error quotes. */
+export const QUOTED_MAX = 40
+
+/**
+ * Returns the columns of a file by `names`, in the form of `columnKey`; the first of `columns` is required. Throws
+ * `missing_column`, `unknown_column` and `invalid_import`.
+ */
+export function columnsOf<Column extends string>(
+  header: readonly string[],
+  names: Readonly<Record<string, Column>>,
+  columns: readonly [Column, ...Column[]],
+): (Column | undefined)[] {
+  const lowerCase = header.map((name) => name.trim().toLowerCase())
+  const found = lowerCase.map((name) => {
+    const key = columnKey(name)
+    return Object.hasOwn(names, key) ? names[key] : undefined
+  })
+  const [column] = columns
+  if (!found.includes(column)) {
+    const message = `the first line must name the column ${column}`
+    throw invalidFile('missing_column', 'missing_column', message, { column })
+  }
+  const unknown = lowerCase.filter((name, i) => name !== '' && found[i] === undefined).join(', ')
+  if (unknown !== '') {
+    const message = `columns are ${columns.join(', ')}; unknown: ${unknown.slice(0, 200)}`
+    throw invalidFile('unknown_column', 'unknown_column', message, { value: unknown.slice(0, QUOTED_MAX) })
+  }
+  const twice = found.find((one, i) => one !== undefined && found.indexOf(one) !== i)
+  if (twice === undefined) return found
+  throw invalidFile('invalid_import', 'duplicate', `the column ${twice} occurs twice`, { column: twice })
+}
+
+function invalidFile(code: string, fault: string, message: string, more: Partial<LineError> = {}): InvalidRequestError {
   return new InvalidRequestError(code, message, [{ line: 1, code: fault, message, ...more }])
 }

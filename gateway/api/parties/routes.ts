@@ -2,7 +2,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { Caller } from '#domain/access.ts'
 import type { CommandBody, CommandCaller } from '#services/commands/commands.ts'
-import type { PartyOutcome, PartyPerson } from '#services/parties/parties.ts'
+import type { PartyOutcome } from '#services/parties/parties.ts'
 import { readSheetFile, readSheetJson } from '#services/parties/tee-sheet.ts'
 import { requireStillIn } from '#services/people/login.ts'
 import { inTurns } from '#shared/budgets/in-turns.ts'
@@ -31,6 +31,7 @@ import {
   sheetResultSchema,
   teeSheetSchema,
 } from '#shared/wire/parties/parties.ts'
+import { partyDayOf } from '#shared/wire/parties/party-json.ts'
 import { type ApiEnv, createApi, listerOf, requireStaff, staffOnly } from '../api-env.ts'
 import type { CommandsDeps, CourseDeps, PeopleDeps } from '../deps.ts'
 
@@ -44,7 +45,7 @@ export function createPartiesApi({
 }: PeopleDeps & CommandsDeps & CourseDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
-  function personOf(c: Context<ApiEnv>): PartyPerson {
+  function personOf(c: Context<ApiEnv>) {
     const { userId } = c.var.user.caller
     return { user_id: userId, name: users.find(userId)?.row.name ?? '' }
   }
@@ -67,8 +68,7 @@ export function createPartiesApi({
     const { caller } = c.var.user
     if (isRepeated) c.header('idempotency-replayed', 'true')
     const party = parties.toJson(caller, parties.require(caller, outcome.partyId))
-    const results = outcome.results.map((one) => ('code' in one ? one : { cart: one.cart, command_id: one.commandId }))
-    return { party, results }
+    return { party, results: [...outcome.results] }
   }
 
   api.openapi(
@@ -80,7 +80,7 @@ export function createPartiesApi({
     }),
     async (c) => {
       const { date, from = date, to = date, state, cart, search, ...page } = c.req.valid('query')
-      const days = { from: dayOf(from), to: dayOf(to) }
+      const days = { from: partyDayOf(from, site.timeZone), to: partyDayOf(to, site.timeZone) }
       if (days.from !== undefined && days.to !== undefined && days.from > days.to)
         throw new InvalidRequestError('invalid_range', 'from is after to')
       const { caller } = c.var.user
@@ -90,8 +90,6 @@ export function createPartiesApi({
       return c.json({ parties: shown, pagination: paginationOf(page, shown) }, 200)
     },
   )
-
-  const dayOf = (day: string | number | undefined) => (typeof day === 'number' ? site.timeZone.local(day).date : day)
 
   api.openapi(
     route.post('/parties', 'Create a party and give out carts', {

@@ -78,12 +78,11 @@ export type LockChoice = { cart: string; device: Device; judged: Cart } | { cart
 
 export type LockResult = { cart: string; commandId: string } | { cart: string; code: string }
 
-/** Locks or unlocks of carts with another write, and the response made from their results. */
+/** Locks or unlocks of carts, and the response made from their results. */
 export interface CartOrders<Outcome> {
   command: typeof LOCK | typeof UNLOCK
   choices: readonly LockChoice[]
   metadata: CommandRequest['metadata']
-  also: NamedWrite
   outcomeOf(results: readonly LockResult[]): Outcome
 }
 
@@ -160,16 +159,16 @@ export class Commands {
     })
   }
 
-  /** Locks or unlocks carts, in one transaction with another write; `plan` decides on it as `choose` of `lockCarts`. */
+  /** Locks or unlocks carts, in one transaction; `plan` decides as `choose` of `lockCarts` does. */
   async orderCarts<Outcome>(
     request: object,
     plan: (caller: Caller) => CartOrders<Outcome>,
     asking: CommandCaller,
   ): Promise<CommandBody<Outcome>> {
     return this.#ask(asking, request, () => {
-      const { command, choices, metadata, also, outcomeOf } = plan(asking.callerNow?.() ?? asking.caller)
+      const { command, choices, metadata, outcomeOf } = plan(asking.callerNow?.() ?? asking.caller)
       const { commands, outcome } = this.#ordersOf(command, choices, metadata, asking)
-      return { commands, outcome: outcomeOf(outcome), also }
+      return { commands, outcome: outcomeOf(outcome) }
     })
   }
 
@@ -274,9 +273,9 @@ export class Commands {
           answer.resolve({ ...earlier, isRepeated: true })
           return
         }
-        const { commands, outcome, also = asking.intent?.also ?? asking.also?.(commands) } = await build()
-        if (commands.length > 0 || key !== undefined || also !== undefined)
-          await this.#write(commands, key && { ...key, outcomeJson: JSON.stringify(outcome) }, asking, also)
+        const { commands, outcome } = await build()
+        if (commands.length > 0 || key !== undefined || asking.also !== undefined)
+          await this.#write(commands, key && { ...key, outcomeJson: JSON.stringify(outcome) }, asking)
         answer.resolve({ commands, outcome, isRepeated: false })
         await delivery.sendNew(commands)
       })
@@ -284,12 +283,7 @@ export class Commands {
     return answer.promise
   }
 
-  async #write(
-    commands: readonly CommandRow[],
-    key: IdempotencyKey | undefined,
-    asking: CommandCaller,
-    also: NamedWrite | undefined,
-  ): Promise<void> {
+  async #write(commands: readonly CommandRow[], key: IdempotencyKey | undefined, asking: CommandCaller): Promise<void> {
     const { store, delivery, clock } = this.#deps
     const idempotencyKey = key === undefined ? null : { ...key, commandIds: commands.map(({ commandId }) => commandId) }
     // queued first, so that no sent command counts as pending
@@ -298,6 +292,7 @@ export class Commands {
     const isTried = store.health.isUsable
     let isGivenUp = false
     try {
+      const also = asking.intent?.also ?? asking.also?.(commands)
       const take = (superseded: readonly CommandRow[]) => {
         // a disk that responds late: the caller has already received the failure
         if (isGivenUp) return
@@ -423,8 +418,6 @@ export class Commands {
 interface Built<Outcome> {
   commands: readonly CommandRow[]
   outcome: Outcome
-  /** Write in the same transaction. */
-  also?: NamedWrite
 }
 
 function oneOf(command: CommandRow): Built<null> {

@@ -1,8 +1,8 @@
 import { AppError, type LineError } from '#shared/errors.ts'
-import { type CsvRow, columnKey } from '#shared/history/csv-rows.ts'
+import type { CsvRow } from '#shared/history/csv-rows.ts'
 import { CART_KINDS, type CartKind } from '#shared/site/settings.ts'
 import { IMPORT_COLUMNS, IMPORT_LINES_MAX, type ImportColumn, importLineSchema } from '#shared/wire/device-import.ts'
-import { csvRowsOf, invalidFile } from '../csv-file.ts'
+import { columnsOf, csvRowsOf, QUOTED_MAX } from '../csv-file.ts'
 
 /** Device as described by a line of the file; empty fields are undefined. */
 export interface DeviceLine {
@@ -29,7 +29,7 @@ interface DeviceFile {
  */
 export function* readDeviceFile(bytes: Uint8Array): Generator<void, DeviceFile> {
   const [header, ...rows] = yield* csvRowsOf(bytes, IMPORT_LINES_MAX)
-  const columns = columnsOf(header?.fields ?? [])
+  const columns = columnsOf(header?.fields ?? [], COLUMN_NAMES, IMPORT_COLUMNS)
   const file: DeviceFile = { lines: [], errors: [] }
   if (rows.length > IMPORT_LINES_MAX)
     throw new AppError('payload_too_large', 'payload_too_large', `use at most ${IMPORT_LINES_MAX} devices a file`)
@@ -84,35 +84,9 @@ const COLUMN_NAMES: Readonly<Record<string, ImportColumn>> = {
   fahrzeugart: 'kind',
 }
 
-/** Longest text of the file that an error quotes. */
-const QUOTED_MAX = 40
-
 /** Returns the place of an error, with the text found there. */
 export function quoted(column: ImportColumn, value: string): { column: ImportColumn; value?: string } {
   return { column, value: value.slice(0, QUOTED_MAX) }
-}
-
-function columnOf(name: string): ImportColumn | undefined {
-  const key = columnKey(name)
-  return Object.hasOwn(COLUMN_NAMES, key) ? COLUMN_NAMES[key] : undefined
-}
-
-function columnsOf(header: readonly string[]): (ImportColumn | undefined)[] {
-  const names = header.map((name) => name.trim().toLowerCase())
-  const columns = names.map(columnOf)
-  const unknown = names.filter((name, i) => name !== '' && columns[i] === undefined)
-  if (!columns.includes('hardware_id'))
-    throw invalidFile('missing_column', 'missing_column', 'the first line must name the column hardware_id', {
-      column: 'hardware_id',
-    })
-  if (unknown.length > 0) {
-    const found = unknown.join(', ').slice(0, 200)
-    const message = `columns are ${IMPORT_COLUMNS.join(', ')}; unknown: ${found}`
-    throw invalidFile('unknown_column', 'unknown_column', message, { value: found.slice(0, QUOTED_MAX) })
-  }
-  const twice = columns.find((column, i) => column !== undefined && columns.indexOf(column) !== i)
-  if (twice === undefined) return columns
-  throw invalidFile('invalid_import', 'duplicate', `the column ${twice} occurs twice`, { column: twice })
 }
 
 function readLine({ line, fields }: CsvRow, columns: readonly (ImportColumn | undefined)[]): DeviceLine | LineError {

@@ -1,7 +1,7 @@
 import type { Calendar } from '#shared/site/opening-hours.ts'
 import type { TimeZone } from '#shared/site/time-zone.ts'
 import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
-import type { HandedOut } from '#shared/wire/parties/party-json.ts'
+import type { HandedOut } from '#shared/wire/parties/parties.ts'
 import { AUTO_LOCK } from '#store/tables/commands.ts'
 import type { Cart } from '../cart.ts'
 

@@ -1,4 +1,5 @@
-import { type CartParty, cartPartiesOf, type Party, stateOf } from '#shared/wire/parties/party-json.ts'
+import type { Party } from '#shared/wire/parties/parties.ts'
+import { type CartParty, cartPartiesOf, stateOf } from '#shared/wire/parties/party-json.ts'
 
 /** Parties in memory: those with a cart that is out, and recent ones for the rounds of their carts. */
 export class LiveParties {

@@ -5,31 +5,26 @@ import { GATEWAY } from '#domain/origin.ts'
 import type { Events } from '#gateway/events.ts'
 import { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { AppError, ConflictError, describeError, InvalidRequestError, NotFoundError } from '#shared/errors.ts'
-import { newUuid } from '#shared/ids.ts'
 import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { dateAfter } from '#shared/site/time-zone.ts'
 import { type Clock, DAY_MS, HOUR_MS } from '#shared/time.ts'
 import {
+  type HandedOut,
   type HandOut,
   type NewParty,
   PARTIES_A_DAY,
   PARTY_CARTS_MAX,
   PARTY_NOTES_MAX,
+  type Party,
   type PartyJson,
   type PartyPatch,
+  type PartyResultJson,
   type PartyReturn,
   type SheetResult,
 } from '#shared/wire/parties/parties.ts'
-import {
-  type CartParty,
-  type HandedOut,
-  isOut,
-  type Party,
-  stateOf,
-  toPartyJson,
-} from '#shared/wire/parties/party-json.ts'
-import type { PartyQuery } from '#store/parties/parties.ts'
+import { type CartParty, isOut, stateOf, toPartyJson } from '#shared/wire/parties/party-json.ts'
+import type { PartyChanges, PartyQuery } from '#store/parties/parties.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { Store } from '#store/store.ts'
 import type { AuditContext } from '../audit-context.ts'
@@ -41,7 +36,8 @@ import { lockChoiceOf, unlockChoiceOf } from '../locks/cart-locks.ts'
 import type { Site } from '../site.ts'
 import { dueReturnOf } from './due-returns.ts'
 import { LiveParties, partyIdIn } from './live-parties.ts'
-import { planSheet, type SheetPlan, type SheetRow } from './tee-sheet.ts'
+import { emptyParty, withFields } from './party-fields.ts'
+import { planSheet, type SheetRow } from './tee-sheet.ts'
 
 interface PartiesDeps {
   store: Pick<Store, 'read' | 'write' | 'truncateLog'> & { readers: Pick<Store['readers'], 'run'> }
@@ -57,21 +53,23 @@ interface PartiesDeps {
   log: Log
 }
 
-export type PartyPerson = NonNullable<Party['by']>
-
-type CartResult = { cart: string; commandId: string | null } | { cart: string; code: string }
+type PartyPerson = Party['by']
 
 /** Result of a hand-out or return; stored to answer repeated requests, so it has no names. */
 export interface PartyOutcome {
   partyId: string
-  results: readonly CartResult[]
+  results: readonly PartyResultJson[]
 }
 
-interface Changes {
-  saved: readonly Party[]
-  deleted: readonly string[]
+/** Changed parties, this one first, and commands to its carts. */
+interface PartyOrder {
+  command: typeof LOCK | typeof UNLOCK
+  choices: readonly LockChoice[]
+  saved: readonly [Party, ...Party[]]
 }
 
+/** Code of a cart that gets no command. */
+const NO_COMMAND = 'no_command'
 /** Returned parties stay in memory for the rounds that began with them. */
 const RECENT_MS = 2 * DAY_MS
 /** Minute of the local day at which names are deleted. */
@@ -104,7 +102,7 @@ export class Parties implements Component {
   }
 
   load(): void {
-    const { events, store } = this.#deps
+    const { events, store, carts } = this.#deps
     this.#reread()
     this.#namesDay = store.read.namesDeletedOn()
     events.on('cartsEvaluated', ({ nowMs }) => this.#tick(nowMs))
@@ -112,8 +110,8 @@ export class Parties implements Component {
       if (table !== 'party') return
       this.#reread()
       for (const party of this.#live.out()) {
-        for (const { cart } of party.carts.filter(isOut)) this.#deps.carts.touch(cart)
-        this.#emit('changed', party)
+        for (const { cart } of party.carts.filter(isOut)) carts.touch(cart)
+        events.emit('partyChanged', { event: 'changed', party })
       }
     })
   }
@@ -131,14 +129,14 @@ export class Parties implements Component {
     return this.#live.ofCart(cart)
   }
 
-  /** Returns the party to which a cart was given at a time, if it is out or of these days. */
-  partyAt(cart: string, atMs: number): Party | null {
-    const partyId = this.#live.partyIdAt(cart, atMs)
-    return partyId === null ? null : (this.#live.find(partyId) ?? null)
-  }
-
+  /** Returns the party that a cart was given out to in the last days; null for none. */
   partyIdAt(cart: string, atMs: number): string | null {
     return this.#live.partyIdAt(cart, atMs)
+  }
+
+  /** Finds a party of the last days. */
+  recent(partyId: string): Party | undefined {
+    return this.#live.find(partyId)
   }
 
   /** Returns a function that finds the party of a cart at a time in a range. */
@@ -153,16 +151,15 @@ export class Parties implements Component {
 
   list(caller: Caller, query: Omit<PartyQuery, 'visible'>, asker: JobOptions): Promise<Party[]> {
     const { carts, store } = this.#deps
-    const visible =
-      visibleHardwareIds(caller) === undefined
-        ? undefined
-        : carts.all.filter(({ key }) => this.#sees(caller, key)).map(({ key }) => key)
+    const keys = carts.all.map(({ key }) => key)
+    const visible = seesAll(caller) ? undefined : keys.filter((key) => this.#sees(caller, key))
     return store.readers.run('parties', { ...query, visible }, asker)
   }
 
   /** Throws `party_not_found`, or `cart_forbidden` if none of its carts is in scope. */
   require(caller: Caller, partyId: string): Party {
-    const party = this.#find(partyId)
+    const party = this.#live.find(partyId) ?? this.#deps.store.read.party(partyId)
+    if (party === undefined) throw new NotFoundError('party_not_found', `there is no party ${partyId}`)
     if (this.maySee(caller, party)) return party
     throw new AppError('forbidden', 'cart_forbidden', 'no cart of this party is in your scope')
   }
@@ -179,13 +176,11 @@ export class Parties implements Component {
 
   /** Creates a party, and gives out its carts. Throws the codes of `#given`, `party_exists` and `too_many_parties`. */
   create(body: NewParty, by: PartyPerson, asking: CommandCaller): Promise<CommandBody<PartyOutcome>> {
-    const partyId = newUuid()
-    const { carts, unlock, move, until, ...fields } = body
     return this.#order({ party: body }, asking, (caller) => {
-      const nowMs = this.#deps.clock.nowMs()
-      const booked = this.#booked(partyId, { ...fields, until }, by, nowMs)
-      this.#requireRoom(booked, [])
-      return this.#givingOf(caller, booked, { carts, unlock, move, until }, by)
+      const { clock, site } = this.#deps
+      const booked = withFields(emptyParty({ by, source: 'hand' }, clock.nowMs()), body, site.timeZone)
+      this.#requireRoom(booked)
+      return this.#givingOf(caller, booked, body, by)
     })
   }
 
@@ -194,7 +189,7 @@ export class Parties implements Component {
     return this.#order({ partyId, ...body }, asking, (caller) => {
       const party = this.require(caller, partyId)
       if (stateOf(party) === 'over') throw new ConflictError('party_is_over', 'all carts of this party are returned')
-      return this.#givingOf(caller, party, body, by)
+      return this.#givingOf(caller, withFields(party, { until: body.until }, this.#deps.site.timeZone), body, by)
     })
   }
 
@@ -202,48 +197,35 @@ export class Parties implements Component {
   return(partyId: string, { carts, lock }: PartyReturn, asking: CommandCaller): Promise<CommandBody<PartyOutcome>> {
     return this.#order({ partyId, carts, lock, what: 'return' }, asking, (caller) => {
       const party = this.require(caller, partyId)
-      const keys = carts === undefined ? null : this.#returnedKeys(caller, party, carts)
-      const isReturned = (one: HandedOut) => isOut(one) && (keys?.has(one.cart) ?? this.#sees(caller, one.cart))
-      const all = keys ?? new Set(party.carts.filter(isReturned).map(({ cart }) => cart))
-      const choices = lock ? [...all].map((cart) => this.#lockOf(cart, caller)) : []
-      const results = lock ? undefined : [...all].map((cart) => ({ cart, commandId: null }))
-      return { command: LOCK, choices, party: this.#returned(party, isReturned, 'hand'), others: [], results }
+      const out = party.carts.filter((one) => isOut(one) && this.#sees(caller, one.cart)).map(({ cart }) => cart)
+      const keys = carts === undefined ? new Set(out) : this.#namedCarts(caller, party, carts)
+      const choices = [...keys].map((cart) => (lock ? this.#lockOf(cart, caller) : { cart, code: NO_COMMAND }))
+      return { command: LOCK, choices, saved: [this.#returned(party, keys, 'hand')] }
     })
   }
 
-  patch(callerNow: () => Caller, partyId: string, patch: PartyPatch): Promise<Party> {
-    return this.#turns.take(async () => {
-      const caller = callerNow()
-      const party = this.require(caller, partyId)
-      const { drivers = {}, players, tee_time, start_hole, holes, note, until } = patch
+  patch(callerNow: () => Caller, partyId: string, { drivers = {}, ...fields }: PartyPatch): Promise<Party> {
+    return this.#change(callerNow, partyId, (party, caller) => {
       for (const cart of Object.keys(drivers))
         if (!party.carts.some((one) => one.cart === cart && this.#sees(caller, cart)))
           throw new NotFoundError('cart_not_found', `the party has no cart ${cart}`)
-      const teeTimeMs = tee_time === undefined ? party.teeTimeMs : tee_time
-      const changed: Party = {
-        ...party,
-        teeTimeMs,
-        date: this.#dateOf(teeTimeMs, party.createdAtMs),
-        players: players === undefined ? party.players : (players ?? []),
-        startHole: start_hole === undefined ? party.startHole : start_hole,
-        holes: holes === undefined ? party.holes : (holes ?? 18),
-        note: note === undefined ? party.note : note || null,
-        untilMs: until === undefined ? party.untilMs : until,
-        carts: party.carts.map((one) => ({ ...one, driver: withDriver(one, drivers) })),
-      }
-      if (changed.date !== party.date) this.#requireRoom(changed, [])
-      return this.#saveOne(changed)
+      const carts = party.carts.map((one) => {
+        const driver = isOut(one) && Object.hasOwn(drivers, one.cart) ? drivers[one.cart] : one.driver
+        return { ...one, driver: driver ?? null }
+      })
+      const changed = withFields({ ...party, carts }, fields, this.#deps.site.timeZone)
+      if (changed.date !== party.date) this.#requireRoom(changed)
+      return changed
     })
   }
 
   /** Adds a note; the same text again within ten seconds is one. */
   addNote(callerNow: () => Caller, partyId: string, text: string, by: PartyPerson): Promise<Party> {
-    return this.#turns.take(async () => {
-      const party = this.require(callerNow(), partyId)
+    return this.#change(callerNow, partyId, (party) => {
       const atMs = this.#deps.clock.nowMs()
       const last = party.notes.at(-1)
       if (last?.text === text && Math.abs(atMs - last.atMs) < REPEATED_NOTE_MS) return party
-      return this.#saveOne({ ...party, notes: [...party.notes, { atMs, text, by }].slice(-PARTY_NOTES_MAX) })
+      return { ...party, notes: [...party.notes, { atMs, text, by }].slice(-PARTY_NOTES_MAX) }
     })
   }
 
@@ -263,112 +245,84 @@ export class Parties implements Component {
     { by, isDryRun, replaces }: { by: PartyPerson; isDryRun: boolean; replaces: boolean },
   ): Promise<SheetResult> {
     return this.#turns.take(async () => {
-      const { store, clock } = this.#deps
+      const { store, clock, site } = this.#deps
       const nowMs = clock.nowMs()
-      const dates = new Set(rows.map(({ date }) => date))
-      const known = [...dates].flatMap((date) => store.read.partiesOfDay(date))
-      const create = (row: SheetRow): Party => ({
-        ...this.#booked(newUuid(), NO_FIELDS, by, nowMs),
-        source: 'sheet',
-        date: row.date,
-      })
-      const plan: SheetPlan = planSheet(rows, { known, replaces, create, nowMs })
-      const { created, updated, deleted, unchanged } = plan
-      if (!isDryRun && created.length + updated.length + deleted.length > 0)
-        await this.#save({ saved: [...created, ...updated], deleted: deleted.map(({ partyId }) => partyId) }, deleted)
-      return { created: created.length, updated: updated.length, unchanged, deleted: deleted.length }
+      const known = [...new Set(rows.map(({ date }) => date))].flatMap((date) => store.read.partiesOfDay(date))
+      const create = () => emptyParty({ by, source: 'sheet' }, nowMs)
+      const plan = planSheet(rows, { known, replaces, create, timeZone: site.timeZone })
+      const saved = [...plan.created, ...plan.updated].map((party) => this.#dated(party))
+      const deleted = plan.deleted.map(({ partyId }) => partyId)
+      if (!isDryRun && saved.length + deleted.length > 0) await this.#save({ saved, deleted }, plan.deleted)
+      return {
+        created: plan.created.length,
+        updated: plan.updated.length,
+        unchanged: plan.unchanged,
+        deleted: deleted.length,
+      }
     })
   }
 
-  #find(partyId: string): Party {
-    const party = this.#live.find(partyId) ?? this.#deps.store.read.party(partyId)
-    if (party === undefined) throw new NotFoundError('party_not_found', `there is no party ${partyId}`)
-    return party
-  }
-
-  #booked(partyId: string, fields: BookedFields, by: PartyPerson, nowMs: number): Party {
-    return {
-      partyId,
-      date: this.#dateOf(fields.tee_time, nowMs),
-      teeTimeMs: fields.tee_time,
-      startHole: fields.start_hole,
-      holes: fields.holes,
-      players: fields.players,
-      note: fields.note || null,
-      externalId: fields.external_id,
-      source: 'hand',
-      untilMs: fields.until ?? null,
-      carts: [],
-      notes: [],
-      by,
-      createdAtMs: nowMs,
-      updatedAtMs: nowMs,
-    }
-  }
-
-  #dateOf(teeTimeMs: number | null, createdAtMs: number): string {
-    return this.#deps.site.timeZone.local(teeTimeMs ?? createdAtMs).date
-  }
-
   /** Throws `party_exists` and `too_many_parties`. */
-  #requireRoom({ partyId, date, externalId }: Party, ignored: readonly string[]): void {
-    const others = this.#deps.store.read
-      .partiesOfDay(date)
-      .filter((one) => one.partyId !== partyId && !ignored.includes(one.partyId))
+  #requireRoom({ partyId, date, externalId }: Party): void {
+    const others = this.#deps.store.read.partiesOfDay(date).filter((one) => one.partyId !== partyId)
     if (externalId !== null && others.some((one) => one.externalId === externalId))
       throw new ConflictError('party_exists', `${date} already has a party with this external_id`)
     if (others.length >= PARTIES_A_DAY)
       throw new ConflictError('too_many_parties', `${date} already has ${PARTIES_A_DAY} parties`)
   }
 
+  /** Only callers without limits see a removed cart. */
   #sees(caller: Caller, key: string): boolean {
-    const cart = this.#deps.carts.find(key)
-    // only callers without limits see a removed cart
-    if (cart === undefined) return visibleHardwareIds(caller) === undefined
-    return cart.devices.some(({ row }) => canSee(caller, row.hardwareId))
+    const devices = this.#deps.carts.find(key)?.devices
+    return devices === undefined ? seesAll(caller) : devices.some(({ row }) => canSee(caller, row.hardwareId))
   }
 
-  #givingOf(caller: Caller, party: Party, { carts, unlock, move, until }: HandOut, by: PartyPerson): PartyOrder {
+  #cartOf(name: string): Cart | undefined {
+    const { carts } = this.#deps
+    return carts.find(name) ?? carts.of(name)
+  }
+
+  #givingOf(
+    caller: Caller,
+    party: Party,
+    { carts, unlock, move }: Pick<HandOut, 'carts' | 'unlock' | 'move'>,
+    by: PartyPerson,
+  ): PartyOrder {
     const { deviceTypes, clock } = this.#deps
-    const chosen = carts.map((one, i) => ({ ...one, cart: this.#given(caller, party, carts, i, move) }))
-    const nowMs = clock.nowMs()
-    const keys = new Set(chosen.map(({ cart }) => cart.key))
-    const others = [...keys].flatMap((key) => this.#live.ofCart(key)?.party ?? [])
-    const handedOut = chosen.map(({ cart, driver = null }) => ({
-      cart: cart.key,
-      driver,
-      givenAtMs: nowMs,
-      by,
-      returnedAtMs: null,
-      returned: null,
-    }))
+    const chosen = carts.map((_, i) => this.#given(caller, party, carts, i, move))
+    const keys = new Set(chosen.map(({ key }) => key))
+    const handedOut = chosen.map(({ key: cart }, i): HandedOut => {
+      const driver = carts[i]?.driver ?? null
+      return { cart, driver, givenAtMs: clock.nowMs(), by, returnedAtMs: null, returned: null }
+    })
     const all = [...party.carts, ...handedOut]
     if (all.filter(isOut).length > PARTY_CARTS_MAX)
       throw fieldError('invalid', 'invalid_field', 'carts', `a party has up to ${PARTY_CARTS_MAX} carts at a time`)
+    const others = new Set([...keys].flatMap((key) => this.#live.ofCart(key)?.party ?? []))
     return {
       command: UNLOCK,
-      choices: unlock ? chosen.map(({ cart }) => unlockChoiceOf(cart, caller, deviceTypes)) : [],
-      party: { ...party, carts: withoutOldest(all), ...(until === undefined ? {} : { untilMs: until }) },
-      others: [...new Set(others)].map((one) =>
-        this.#returned(one, (given) => isOut(given) && keys.has(given.cart), 'moved'),
+      choices: chosen.map((cart) =>
+        unlock ? unlockChoiceOf(cart, caller, deviceTypes) : { cart: cart.key, code: NO_COMMAND },
       ),
-      results: unlock ? undefined : chosen.map(({ cart }) => ({ cart: cart.key, commandId: null })),
+      saved: [
+        { ...party, carts: withoutOldest(all) },
+        ...[...others].map((other) => this.#returned(other, keys, 'moved')),
+      ],
     }
   }
 
   /** Returns the cart of a line of a hand-out. Throws why it cannot be given, naming its field. */
   #given(caller: Caller, party: Party, lines: HandOut['carts'], i: number, move: boolean): Cart {
-    const { carts } = this.#deps
     const name = lines[i]?.cart ?? ''
     const refused = (kind: AppError['kind'], code: string, message: string) =>
       fieldError(kind, code, `carts[${i}].cart`, message)
-    const known = carts.find(name) ?? carts.of(name)
+    const known = this.#cartOf(name)
     if (known === undefined) throw refused('not_found', 'cart_not_found', `there is no cart ${name}`)
     const { key } = known
-    if (lines.slice(0, i).some(({ cart }) => (carts.find(cart) ?? carts.of(cart)) === known))
+    if (lines.slice(0, i).some(({ cart }) => this.#cartOf(cart) === known))
       throw refused('invalid', 'invalid_field', `cart ${key} is named twice`)
     if (!this.#sees(caller, key)) throw refused('forbidden', 'cart_forbidden', `cart ${key} is outside your scope`)
-    const cart = carts.evaluateNow(known)
+    const cart = this.#deps.carts.evaluateNow(known)
     const out = this.#live.ofCart(key)
     if (out !== null && (!move || out.party.partyId === party.partyId))
       throw refused('conflict', 'cart_given_out', `cart ${key} is given out already`)
@@ -378,17 +332,15 @@ export class Parties implements Component {
     return cart
   }
 
-  #returnedKeys(caller: Caller, party: Party, named: readonly string[]): Set<string> {
-    return new Set(
-      named.map((name, i) => {
-        const key = this.#deps.carts.find(name)?.key ?? this.#deps.carts.of(name)?.key ?? name
-        if (!party.carts.some(({ cart }) => cart === key))
-          throw fieldError('not_found', 'cart_not_found', `carts[${i}]`, `the party has no cart ${name}`)
-        if (!this.#sees(caller, key))
-          throw fieldError('forbidden', 'cart_forbidden', `carts[${i}]`, `cart ${key} is outside your scope`)
-        return key
-      }),
-    )
+  #namedCarts(caller: Caller, party: Party, named: readonly string[]): Set<string> {
+    const keys = named.map((name, i) => {
+      const key = this.#cartOf(name)?.key ?? name
+      if (!party.carts.some(({ cart }) => cart === key))
+        throw fieldError('not_found', 'cart_not_found', `carts[${i}]`, `the party has no cart ${name}`)
+      if (this.#sees(caller, key)) return key
+      throw fieldError('forbidden', 'cart_forbidden', `carts[${i}]`, `cart ${key} is outside your scope`)
+    })
+    return new Set(keys)
   }
 
   #lockOf(key: string, caller: Caller): LockChoice {
@@ -398,8 +350,9 @@ export class Parties implements Component {
     return lockChoiceOf(carts.evaluateNow(cart), caller, deviceTypes)
   }
 
-  #returned(party: Party, isReturned: (one: HandedOut) => boolean, returned: HandedOut['returned']): Party {
+  #returned(party: Party, keys: ReadonlySet<string>, returned: HandedOut['returned']): Party {
     const returnedAtMs = this.#deps.clock.nowMs()
+    const isReturned = (one: HandedOut) => isOut(one) && keys.has(one.cart)
     return { ...party, carts: party.carts.map((one) => (isReturned(one) ? { ...one, returned, returnedAtMs } : one)) }
   }
 
@@ -410,35 +363,41 @@ export class Parties implements Component {
     plan: (caller: Caller) => PartyOrder,
   ): Promise<CommandBody<PartyOutcome>> {
     return this.#turns.take(() => {
-      let changes: Changes = { saved: [], deleted: [] }
-      const isPlanned = (caller: Caller) => {
-        const { command, choices, party, others, results } = plan(caller)
-        const { partyId } = party
-        changes = { saved: [this.#dated(party), ...others.map((one) => this.#dated(one))], deleted: [] }
-        const outcomeOf = (made: readonly LockResult[]): PartyOutcome => ({
+      let changes: PartyChanges = { saved: [], deleted: [] }
+      const planned = (caller: Caller) => {
+        const { command, choices, saved } = plan(caller)
+        changes = { saved: saved.map((party) => this.#dated(party)), deleted: [] }
+        const [{ partyId }] = saved
+        const outcomeOf = (made: readonly LockResult[]) => ({
           partyId,
-          results: results ?? (command === UNLOCK ? made.map(unlockResultOf) : made),
+          results: made.map((one) => resultOf(command, one)),
         })
-        const also = { name: 'saveParties' as const, input: changes }
-        return { command, choices, metadata: { party_id: partyId }, also, outcomeOf }
+        return { command, choices, metadata: { party_id: partyId }, outcomeOf }
       }
-      return this.#reloading(
-        this.#deps.commands.orderCarts(request, isPlanned, { ...asking, onWritten: () => this.#saved(changes, []) }),
-      )
+      const also = () => ({ name: 'saveParties' as const, input: changes })
+      const onWritten = () => this.#saved(changes, [])
+      return this.#reloading(this.#deps.commands.orderCarts(request, planned, { ...asking, also, onWritten }))
     })
   }
 
-  async #saveOne(party: Party): Promise<Party> {
-    const dated = this.#dated(party)
-    await this.#save({ saved: [dated], deleted: [] }, [])
-    return dated
+  /** Changes one party. */
+  #change(callerNow: () => Caller, partyId: string, change: (party: Party, caller: Caller) => Party): Promise<Party> {
+    return this.#turns.take(async () => {
+      const caller = callerNow()
+      const before = this.require(caller, partyId)
+      const changed = change(before, caller)
+      if (changed === before) return before
+      const dated = this.#dated(changed)
+      await this.#save({ saved: [dated], deleted: [] }, [])
+      return dated
+    })
   }
 
   #dated(party: Party): Party {
     return { ...party, updatedAtMs: this.#deps.clock.nowMs() }
   }
 
-  #save(changes: Changes, deleted: readonly Party[]): Promise<unknown> {
+  #save(changes: PartyChanges, deleted: readonly Party[]): Promise<unknown> {
     return this.#reloading(this.#deps.store.write('saveParties', changes, () => this.#saved(changes, deleted)))
   }
 
@@ -458,16 +417,12 @@ export class Parties implements Component {
     this.#live.load(store.read.liveParties(nowMs - RECENT_MS), site.settings.minutesPerHole, nowMs)
   }
 
-  #saved({ saved, deleted }: Changes, removed: readonly Party[]): void {
+  #saved({ saved, deleted }: PartyChanges, removed: readonly Party[]): void {
     const { site, clock, carts } = this.#deps
     const keys = this.#live.change(saved, deleted, site.settings.minutesPerHole, clock.nowMs())
     for (const key of new Set(keys)) carts.touch(key)
-    for (const party of saved) this.#emit('changed', party)
-    for (const party of removed) this.#emit('removed', party)
-  }
-
-  #emit(event: 'changed' | 'removed', party: Party): void {
-    this.#deps.events.emit('partyChanged', { event, party })
+    for (const party of saved) this.#deps.events.emit('partyChanged', { event: 'changed', party })
+    for (const party of removed) this.#deps.events.emit('partyChanged', { event: 'removed', party })
   }
 
   #tick(nowMs: number): void {
@@ -475,7 +430,7 @@ export class Parties implements Component {
     for (const key of new Set(this.#live.refresh(site.settings.minutesPerHole, nowMs))) {
       carts.touch(key)
       const party = this.#live.ofCart(key)?.party
-      if (party !== undefined) this.#emit('changed', party)
+      if (party !== undefined) this.#deps.events.emit('partyChanged', { event: 'changed', party })
     }
     if (nowMs - this.#forgotAtMs > HOUR_MS) {
       this.#forgotAtMs = nowMs
@@ -551,32 +506,18 @@ export class Parties implements Component {
 
 type PartyIdAt = (cart: string, atMs: number) => string | null
 
-type BookedFields = Omit<NewParty, 'carts' | 'unlock' | 'move'>
-const NO_FIELDS: BookedFields = {
-  players: [],
-  tee_time: null,
-  start_hole: null,
-  holes: 18,
-  note: null,
-  external_id: null,
-}
-
-/** Change of a party, and commands to its carts. */
-interface PartyOrder {
-  command: typeof LOCK | typeof UNLOCK
-  choices: readonly LockChoice[]
-  party: Party
-  /** Parties from which carts are moved. */
-  others: readonly Party[]
-  /** Results without commands. */
-  results: readonly CartResult[] | undefined
+function seesAll(caller: Caller): boolean {
+  return visibleHardwareIds(caller) === undefined
 }
 
 /** A cart without a device that can be unlocked is given out anyway. Throws for other reasons: all carts or none. */
-function unlockResultOf(result: LockResult): CartResult {
-  if ('commandId' in result) return result
-  if (result.code === 'unsupported_command') return { cart: result.cart, commandId: null }
-  throw new ConflictError(result.code, `cart ${result.cart} cannot be unlocked now`)
+function resultOf(command: PartyOrder['command'], result: LockResult): PartyResultJson {
+  const { cart } = result
+  if ('commandId' in result) return { cart, command_id: result.commandId }
+  const isGiven = command === UNLOCK && result.code === 'unsupported_command'
+  if (isGiven || result.code === NO_COMMAND) return { cart, command_id: null }
+  if (command === UNLOCK) throw new ConflictError(result.code, `cart ${cart} cannot be unlocked now`)
+  return result
 }
 
 function fieldError(kind: AppError['kind'], code: string, name: string, detail: string): AppError {
@@ -584,10 +525,6 @@ function fieldError(kind: AppError['kind'], code: string, name: string, detail: 
   return kind === 'invalid'
     ? new InvalidRequestError(code, `${name}: ${detail}`, errors)
     : new AppError(kind, code, detail, { errors })
-}
-
-function withDriver({ cart, driver, returnedAtMs }: HandedOut, drivers: Record<string, string | null>): string | null {
-  return returnedAtMs === null && Object.hasOwn(drivers, cart) ? (drivers[cart] ?? null) : driver
 }
 
 function withoutOldest(carts: readonly HandedOut[]): HandedOut[] {

@@ -1,24 +1,26 @@
 import { AppError, InvalidRequestError, type LineError } from '#shared/errors.ts'
-import { type CsvRow, columnKey } from '#shared/history/csv-rows.ts'
+import type { CsvRow } from '#shared/history/csv-rows.ts'
 import { isCalendarDate, type TimeZone } from '#shared/site/time-zone.ts'
 import { parseIso } from '#shared/time.ts'
 import {
   PARTIES_A_DAY,
+  type Party,
   SHEET_COLUMNS,
   SHEET_LINES_MAX,
   type SheetColumn,
-  type SheetLine,
   sheetLineSchema,
 } from '#shared/wire/parties/parties.ts'
-import { type Party, stateOf } from '#shared/wire/parties/party-json.ts'
-import { csvRowsOf } from '../csv-file.ts'
+import { stateOf } from '#shared/wire/parties/party-json.ts'
+import { columnsOf, csvRowsOf } from '../csv-file.ts'
+import { type PartyFields, withFields } from './party-fields.ts'
 
-/** Valid line of a tee sheet, on a local day; an absent field stays as it is in a known party. */
+/** Valid line of a tee sheet, on a local day. */
 export interface SheetRow {
   line: number
   date: string
-  teeTimeMs: number
-  fields: SheetLine
+  fields: PartyFields
+  /** Identifies the party among those of its day. */
+  key: string
 }
 
 interface Sheet {
@@ -50,82 +52,50 @@ const COLUMN_NAMES: Readonly<Record<string, SheetColumn>> = {
 /** Reads a tee sheet as CSV, step by step. Throws `missing_column`, `unknown_column` and `invalid_import`. */
 export function* readSheetFile(bytes: Uint8Array, sheet: Sheet): Generator<void, SheetRow[]> {
   const [header, ...rows] = yield* csvRowsOf(bytes, SHEET_LINES_MAX)
-  const columns = columnsOf(header?.fields ?? [])
-  return readLines(
-    rows.map((row) => [row.line, fieldsOf(row, columns)]),
-    sheet,
-  )
+  const columns = columnsOf(header?.fields ?? [], COLUMN_NAMES, SHEET_COLUMNS)
+  const lines = rows.map((row): [number, unknown] => [row.line, fieldsOf(row, columns)])
+  return readLines(lines, sheet)
 }
 
 /** Reads the lines of a tee sheet as JSON; the first is 1. */
 export function readSheetJson(lines: readonly unknown[], sheet: Sheet): SheetRow[] {
-  return readLines(
-    lines.map((fields, i) => [i + 1, fields]),
-    sheet,
-  )
-}
-
-function columnsOf(header: readonly string[]): (SheetColumn | undefined)[] {
-  const columns = header.map((name) => {
-    const key = columnKey(name.trim())
-    return Object.hasOwn(COLUMN_NAMES, key) ? COLUMN_NAMES[key] : undefined
-  })
-  const unknown = header.filter((name, i) => name.trim() !== '' && columns[i] === undefined)
-  if (!columns.includes('tee_time'))
-    throw new InvalidRequestError('missing_column', 'the first line must name the column tee_time')
-  if (unknown.length > 0) {
-    const found = unknown.join(', ').slice(0, 200)
-    throw new InvalidRequestError('unknown_column', `columns are ${SHEET_COLUMNS.join(', ')}; unknown: ${found}`)
-  }
-  const twice = columns.find((column, i) => column !== undefined && columns.indexOf(column) !== i)
-  if (twice === undefined) return columns
-  const message = `the column ${twice} occurs twice`
-  throw new InvalidRequestError('invalid_import', message, [{ line: 1, code: 'duplicate', message }])
+  const numbered = lines.map((fields, i): [number, unknown] => [i + 1, fields])
+  return readLines(numbered, sheet)
 }
 
 /** Returns the fields of a line as in JSON; null for unbalanced quotation marks. */
 function fieldsOf({ fields }: CsvRow, columns: readonly (SheetColumn | undefined)[]): Record<string, unknown> | null {
   if (fields === null) return null
-  const line: Record<string, unknown> = {}
-  for (const [i, column] of columns.entries()) {
-    const text = fields[i]?.trim() ?? ''
-    if (column === undefined) continue
-    if (column === 'players')
-      line[column] = text
-        .split('|')
-        .map((name) => name.trim())
-        .filter((name) => name !== '')
-    else if (text === '') line[column] = column === 'tee_time' ? undefined : null
-    else line[column] = column === 'start_hole' || column === 'holes' ? Number(text) : text
-  }
-  for (const [i, text] of fields.entries())
-    if (columns[i] === undefined && text.trim() !== '') line[`field ${i + 1}`] = text
-  return line
+  const texts = fields.map((field) => field.trim())
+  return Object.fromEntries([
+    ...columns.flatMap((column, i) => (column === undefined ? [] : [[column, jsonOf(column, texts[i] ?? '')]])),
+    ...texts.flatMap((text, i) => (columns[i] === undefined && text !== '' ? [[`field ${i + 1}`, text]] : [])),
+  ])
+}
+
+function jsonOf(column: SheetColumn, text: string): unknown {
+  if (column === 'players') return text.split('|').flatMap((name) => name.trim() || [])
+  if (text === '') return column === 'tee_time' ? undefined : null
+  return column === 'start_hole' || column === 'holes' ? Number(text) : text
 }
 
 function readLines(lines: readonly [line: number, fields: unknown][], sheet: Sheet): SheetRow[] {
   if (lines.length > SHEET_LINES_MAX)
     throw new AppError('payload_too_large', 'payload_too_large', `use at most ${SHEET_LINES_MAX} lines a sheet`)
   const errors: LineError[] = []
-  const rows: SheetRow[] = []
-  const known = new Map<string, number>()
+  const rows = new Map<string, SheetRow>()
   for (const [line, fields] of lines) {
     const row = readLine(line, fields, sheet)
-    if ('code' in row) {
-      errors.push(row)
-      continue
-    }
-    const key = keyOf(row.date, row.fields.external_id ?? null, row.teeTimeMs, row.fields.start_hole ?? null)
-    const earlier = known.get(key)
-    if (earlier !== undefined) errors.push({ line, code: 'duplicate', message: `the same party as in line ${earlier}` })
-    else known.set(key, line)
-    rows.push(row)
+    const earlier = 'code' in row ? undefined : rows.get(row.key)
+    if ('code' in row) errors.push(row)
+    else if (earlier === undefined) rows.set(row.key, row)
+    else errors.push({ line, code: 'duplicate', message: `the same party as in line ${earlier.line}` })
   }
   if (errors.length > 0) throw invalidSheet(errors)
-  return rows
+  return [...rows.values()]
 }
 
-function readLine(line: number, fields: unknown, { date, timeZone }: Sheet): SheetRow | LineError {
+function readLine(line: number, fields: unknown, { date: day, timeZone }: Sheet): SheetRow | LineError {
   const wrong = (code: string, message: string): LineError => ({ line, code, message })
   if (fields === null) return wrong('invalid', 'the quotation marks are not balanced')
   const parsed = sheetLineSchema.safeParse(fields)
@@ -135,18 +105,21 @@ function readLine(line: number, fields: unknown, { date, timeZone }: Sheet): She
     const isMissing = name === 'tee_time' && Reflect.get(Object(fields), name) === undefined
     return isMissing ? wrong('missing', 'tee_time is empty') : wrong('invalid', `${name}: ${issue?.message}`)
   }
-  const { tee_time: text } = parsed.data
+  const { tee_time: text, ...others } = parsed.data
+  const teeTimeMs = teeTimeOf(text, day, timeZone)
+  if (teeTimeMs === null) return wrong('invalid', 'tee_time: must be HH:MM, or a time such as 2026-05-01T08:30:00Z')
+  const { date } = timeZone.local(teeTimeMs)
+  const { external_id: id = null, start_hole: startHole = null } = others
+  return { line, date, fields: { ...others, tee_time: teeTimeMs }, key: keyOf(date, id, teeTimeMs, startHole) }
+}
+
+/** Returns the time of a text; null for none. Throws `missing_parameter` for HH:MM without a day. */
+function teeTimeOf(text: string, day: string | undefined, timeZone: TimeZone): number | null {
   const [, hours, minutes] = TIME_OF_DAY.exec(text) ?? []
-  if (hours !== undefined && minutes !== undefined) {
-    if (date === undefined)
-      throw new InvalidRequestError('missing_parameter', 'tee times as HH:MM need the parameter date')
-    const teeTimeMs = timeZone.instantOf(date, Number(hours) * 60 + Number(minutes))
-    return { line, date, teeTimeMs, fields: parsed.data }
-  }
   // a day alone has no time
-  const teeTimeMs = isCalendarDate(text) ? null : parseIso(text)
-  if (teeTimeMs == null) return wrong('invalid', 'tee_time: must be HH:MM, or a time such as 2026-05-01T08:30:00Z')
-  return { line, date: timeZone.local(teeTimeMs).date, teeTimeMs, fields: parsed.data }
+  if (hours === undefined) return isCalendarDate(text) ? null : (parseIso(text) ?? null)
+  if (day !== undefined) return timeZone.instantOf(day, Number(hours) * 60 + Number(minutes))
+  throw new InvalidRequestError('missing_parameter', 'tee times as HH:MM need the parameter date')
 }
 
 /** Changes that a tee sheet makes. */
@@ -157,69 +130,43 @@ export interface SheetPlan {
   deleted: Party[]
 }
 
-/** Plans a tee sheet, given the parties of its days. Throws `invalid_import` for days with too many parties. */
-export function planSheet(
-  rows: readonly SheetRow[],
-  {
-    known,
-    replaces,
-    create,
-    nowMs,
-  }: { known: readonly Party[]; replaces: boolean; create: (row: SheetRow) => Party; nowMs: number },
-): SheetPlan {
+interface SheetTarget {
+  /** Parties of the days of the sheet. */
+  known: readonly Party[]
+  replaces: boolean
+  create: () => Party
+  timeZone: TimeZone
+}
+
+/** Plans a tee sheet. Throws `invalid_import` for days with too many parties. */
+export function planSheet(rows: readonly SheetRow[], { known, replaces, create, timeZone }: SheetTarget): SheetPlan {
   const plan: SheetPlan = { created: [], updated: [], unchanged: 0, deleted: [] }
   const byKey = new Map<string, Party>()
   for (const party of known) {
     const { date, externalId, teeTimeMs, startHole, source } = party
-    if (externalId !== null) byKey.set(keyOf(date, externalId, 0, null), party)
-    else if (source === 'sheet' && teeTimeMs !== null) byKey.set(keyOf(date, null, teeTimeMs, startHole), party)
+    if (externalId !== null || source === 'sheet') byKey.set(keyOf(date, externalId, teeTimeMs, startHole), party)
   }
-  const kept = new Set<string>()
-  const counts = new Map<string, { count: number; line: number }>()
-  for (const row of rows) {
-    const { fields, date, teeTimeMs } = row
-    const found = byKey.get(keyOf(date, fields.external_id ?? null, teeTimeMs, fields.start_hole ?? null))
-    const before = found ?? create(row)
-    const after = withFields(before, row, nowMs)
-    kept.add(before.partyId)
-    if (found === undefined) {
-      plan.created.push(after)
-      counts.set(date, { count: (counts.get(date)?.count ?? 0) + 1, line: row.line })
-    } else if (isSame(before, after)) plan.unchanged++
+  for (const { key, fields } of rows) {
+    const before = byKey.get(key)
+    byKey.delete(key)
+    const after = withFields(before ?? create(), fields, timeZone)
+    if (before === undefined) plan.created.push(after)
+    else if (JSON.stringify(before) === JSON.stringify(after)) plan.unchanged++
     else plan.updated.push(after)
   }
+  // those that remain are in no line
   if (replaces)
-    plan.deleted = known.filter(
-      (party) => party.source === 'sheet' && stateOf(party) === 'booked' && !kept.has(party.partyId),
-    )
-  for (const [date, { count, line }] of counts) {
-    const left = known.filter((party) => party.date === date && !plan.deleted.includes(party)).length
+    plan.deleted = [...byKey.values()].filter((party) => party.source === 'sheet' && stateOf(party) === 'booked')
+  for (const [date, last] of new Map(rows.map((row) => [row.date, row]))) {
+    const onDay = [...known, ...plan.created].filter((party) => party.date === date && !plan.deleted.includes(party))
     const message = `${date} would have more than ${PARTIES_A_DAY} parties`
-    if (left + count > PARTIES_A_DAY) throw invalidSheet([{ line, code: 'too_many_parties', message }])
+    if (onDay.length > PARTIES_A_DAY) throw invalidSheet([{ line: last.line, code: 'too_many_parties', message }])
   }
   return plan
 }
 
-function keyOf(date: string, externalId: string | null, teeTimeMs: number, startHole: number | null): string {
+function keyOf(date: string, externalId: string | null, teeTimeMs: number | null, startHole: number | null): string {
   return JSON.stringify(externalId === null ? [date, teeTimeMs, startHole] : [date, externalId])
-}
-
-function withFields(party: Party, { fields, teeTimeMs }: SheetRow, nowMs: number): Party {
-  const { players, start_hole, holes, note, external_id } = fields
-  return {
-    ...party,
-    teeTimeMs,
-    players: players === undefined ? party.players : (players ?? []),
-    startHole: start_hole === undefined ? party.startHole : start_hole,
-    holes: holes === undefined ? party.holes : (holes ?? 18),
-    note: note === undefined ? party.note : note || null,
-    externalId: external_id ?? party.externalId,
-    updatedAtMs: nowMs,
-  }
-}
-
-function isSame(before: Party, after: Party): boolean {
-  return JSON.stringify(before) === JSON.stringify({ ...after, updatedAtMs: before.updatedAtMs })
 }
 
 function invalidSheet(errors: LineError[]): InvalidRequestError {

@@ -42,8 +42,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   alert: `alert_id, kind, cart, hardware_id, opened_at_ms, closed_at_ms, acknowledged_at_ms, acknowledged_by, note,
     details FROM alert WHERE alert_id = ?`,
   zone_set: 'version, zones, switches, updated_at_ms FROM zone_set WHERE ? IS NOT NULL',
-  party: `party_id, date, tee_time_ms, start_hole, holes, external_id, source, until_ms, carts, made_by,
-    created_at_ms, updated_at_ms FROM party WHERE party_id = ?`,
+  party: 'party_id, date, updated_at_ms, body FROM party WHERE party_id = ?',
   cart_note: '* FROM cart_note WHERE cart = ?',
 }
 

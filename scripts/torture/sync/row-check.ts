@@ -71,7 +71,7 @@ const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
     hidden: ['seq', 'subject', 'awaits_end', 'lat_e7', 'long_e7'],
   },
   cart_note: { sql: 'SELECT *, cart AS key FROM cart_note', hidden: [] },
-  party: { sql: 'SELECT *, party_id AS key FROM party', hidden: ['players', 'drivers', 'note', 'notes'] },
+  party: { sql: 'SELECT *, party_id AS key FROM party', hidden: ['names'] },
   audit_entry: { sql: 'SELECT *, entry_id AS key FROM audit_entry', hidden: ['seq'] },
 }
 

@@ -7,7 +7,6 @@ import { choiceParam, dateParam, isoSchema, pageQuery, paginationSchema, searchP
 
 export const PARTY_STATES = ['booked', 'out', 'over'] as const
 export type PartyState = (typeof PARTY_STATES)[number]
-const RETURNS = ['hand', 'parked', 'closing', 'moved'] as const
 
 /** Limits of the fields of a party, and of the parties of a local day. */
 const PLAYERS_MAX = 8
@@ -17,21 +16,30 @@ export const PARTIES_A_DAY = 1000
 
 const cartNameSchema = z.string().min(1).max(128).meta({ description: 'Cart as in GET /carts.', example: '17' })
 const personSchema = oneLineUpTo(100).min(1)
-const playersSchema = z
-  .array(personSchema)
-  .max(PLAYERS_MAX)
-  .meta({ description: 'Names of the players.', example: ['Miller', 'Jones'] })
 const driverSchema = personSchema.nullable().meta({ description: 'Name of the driver.', example: 'Miller' })
-const teeTimeSchema = dateParam.nullable().meta({ description: 'Tee time; null if unknown.' })
-const startHoleSchema = z.number().int().min(1).max(99).nullable().meta({ description: 'First hole.', example: 1 })
-const holesSchema = z.literal([9, 18]).meta({ description: 'Number of holes to be played.', example: 18 })
-const noteSchema = oneLineUpTo(500).nullable().meta({ description: 'Note of staff on the party.' })
+const byOrNullSchema = bySchema.nullable().meta({ description: 'Acting user; null for the gateway.' })
+const untilSchema = dateParam.nullish().meta({ description: 'Expected end; null for the default.' })
+const sourceSchema = z.enum(['hand', 'sheet']).meta({ description: 'sheet: imported with a tee sheet.' })
+const returnedSchema = z.enum(['hand', 'parked', 'closing', 'moved']).nullable().meta({
+  description: 'hand: by staff. parked: locked in a parking zone. closing: after closing. moved: to another party.',
+})
+
+/** Fields of requests; an absent one stays as it is, null is the default. */
+const fields = {
+  players: z
+    .array(personSchema)
+    .max(PLAYERS_MAX)
+    .nullish()
+    .meta({ description: 'Names of the players.', example: ['Miller', 'Jones'] }),
+  tee_time: dateParam.nullish().meta({ description: 'Tee time; null if unknown.' }),
+  start_hole: z.number().int().min(1).max(99).nullish().meta({ description: 'First hole.', example: 1 }),
+  holes: z.literal([9, 18]).nullish().meta({ description: 'Number of holes to be played; default 18.', example: 18 }),
+  note: oneLineUpTo(500).nullish().meta({ description: 'Note of staff on the party.' }),
+}
 const externalIdSchema = oneLineUpTo(64)
   .min(1)
-  .nullable()
+  .nullish()
   .meta({ description: 'Id in the booking system, unique among the parties of a local day.', example: 'B-1042' })
-const untilSchema = dateParam.nullable().meta({ description: 'Expected end; null for the default.' })
-const byOrNullSchema = bySchema.nullable().meta({ description: 'Acting user; null for the gateway.' })
 
 const partyCartSchema = z.object({
   cart: cartNameSchema,
@@ -39,9 +47,7 @@ const partyCartSchema = z.object({
   given_at: isoSchema,
   by: byOrNullSchema,
   returned_at: isoSchema.nullable(),
-  returned: z.enum(RETURNS).nullable().meta({
-    description: 'hand: by staff. parked: locked in a parking zone. closing: after closing. moved: to another party.',
-  }),
+  returned: returnedSchema,
 })
 
 export const partySchema = z
@@ -57,7 +63,7 @@ export const partySchema = z
     players: cartPartyFields.players,
     note: z.string().nullable().meta({ description: 'Note of staff on the party.' }),
     external_id: z.string().nullable().meta({ description: 'Id in the booking system.', example: 'B-1042' }),
-    source: z.enum(['hand', 'sheet']).meta({ description: 'sheet: imported with a tee sheet.' }),
+    source: sourceSchema,
     until: cartPartyFields.until,
     is_overdue: cartPartyFields.is_overdue,
     carts: z.array(partyCartSchema).meta({ description: 'Carts in scope, in the order of hand-out.' }),
@@ -71,30 +77,76 @@ export const partySchema = z
   .meta({ id: 'Party' })
 export type PartyJson = z.infer<typeof partySchema>
 
-/** Party as replicated to the hub: the body of the entity `party`, without names. */
-export const partyBodySchema = z.object({
-  party_id: z.string(),
+/** Name or text of which an erasure may have left an empty one. */
+const erasableSchema = z
+  .string()
+  .nullable()
+  .default(null)
+  .transform((text) => text || null)
+
+/** Party as stored; without players, drivers and notes as replicated to the hub. */
+const storedPartySchema = z.object({
+  partyId: z.string(),
   date: z.string(),
-  tee_time_ms: z.number().nullable(),
-  start_hole: z.number().nullable(),
+  teeTimeMs: z.number().nullable(),
+  startHole: z.number().nullable(),
   holes: z.number(),
-  external_id: z.string().nullable(),
-  source: z.enum(['hand', 'sheet']),
-  until_ms: z.number().nullable(),
+  players: z
+    .array(z.string())
+    .default([])
+    .transform((players) => players.filter((name) => name !== '')),
+  note: erasableSchema,
+  externalId: erasableSchema,
+  source: sourceSchema,
+  /** Null for the default. */
+  untilMs: z.number().nullable(),
+  /** In the order of hand-out. */
   carts: z.array(
     z.object({
       cart: z.string(),
-      given_at_ms: z.number(),
+      driver: erasableSchema,
+      givenAtMs: z.number(),
       by: byOrNullSchema,
-      returned_at_ms: z.number().nullable(),
-      returned: z.enum(RETURNS).nullable(),
+      returnedAtMs: z.number().nullable(),
+      returned: returnedSchema,
     }),
   ),
-  made_by: byOrNullSchema,
-  created_at_ms: z.number(),
-  updated_at_ms: z.number(),
+  notes: z
+    .array(z.object({ atMs: z.number(), text: z.string(), by: byOrNullSchema }))
+    .default([])
+    .transform((notes) => notes.filter(({ text }) => text !== '')),
+  by: byOrNullSchema,
+  createdAtMs: z.number(),
+  updatedAtMs: z.number(),
 })
-export type PartyBody = z.infer<typeof partyBodySchema>
+/** Carts that play together. Replaced as a whole, never changed. */
+export type Party = Readonly<z.output<typeof storedPartySchema>>
+export type HandedOut = Party['carts'][number]
+
+/** Columns of a stored party; `names` are those of golfers, which do not leave the course. */
+export interface StoredParty {
+  body: object
+  names: object | null
+}
+
+export function toStoredParty({ players, note, notes, ...party }: Party): StoredParty {
+  const drivers = party.carts.map(({ driver }) => driver)
+  const hasNames =
+    players.length + notes.length > 0 || note !== null || party.externalId !== null || drivers.some((name) => name)
+  return {
+    body: { ...party, carts: party.carts.map(({ driver: _, ...cart }) => cart) },
+    names: hasNames ? { players, note, notes, drivers } : null,
+  }
+}
+
+const storedNamesSchema = z.looseObject({ drivers: z.array(z.string().nullable()).default([]) })
+
+/** Reads a stored or replicated party; undefined for anything else. */
+export function readParty(body: unknown, names: unknown = null): Party | undefined {
+  const { drivers = [], ...others } = storedNamesSchema.safeParse(names ?? {}).data ?? {}
+  const party = storedPartySchema.safeParse({ ...Object(body), ...others }).data
+  return party && { ...party, carts: party.carts.map((one, i) => ({ ...one, driver: drivers[i] || null })) }
+}
 
 export const partyParams = z.object({ id: z.string().meta({ description: 'party_id', example: '5c0e…' }) })
 
@@ -102,19 +154,15 @@ const givenSchema = z
   .array(z.strictObject({ cart: cartNameSchema, driver: driverSchema.optional() }))
   .max(PARTY_CARTS_MAX)
 const givingFields = {
-  until: untilSchema.optional(),
+  until: untilSchema,
   unlock: z.boolean().default(true).meta({ description: 'True to unlock the carts.' }),
   move: z.boolean().default(false).meta({ description: 'True to take carts that are out with another party from it.' }),
 }
 
 export const newPartySchema = z
   .strictObject({
-    players: playersSchema.default([]),
-    tee_time: teeTimeSchema.default(null),
-    start_hole: startHoleSchema.default(null),
-    holes: holesSchema.default(18),
-    note: noteSchema.default(null),
-    external_id: externalIdSchema.default(null),
+    ...fields,
+    external_id: externalIdSchema,
     carts: givenSchema.default([]).meta({ description: 'Carts to give out.' }),
     ...givingFields,
   })
@@ -136,12 +184,8 @@ export type PartyReturn = z.output<typeof partyReturnSchema>
 
 export const partyPatchSchema = z
   .strictObject({
-    players: playersSchema.nullable().optional(),
-    tee_time: teeTimeSchema.optional(),
-    start_hole: startHoleSchema.optional(),
-    holes: holesSchema.nullable().optional(),
-    note: noteSchema.optional(),
-    until: untilSchema.optional(),
+    ...fields,
+    until: untilSchema,
     drivers: z
       .record(z.string(), driverSchema)
       .optional()
@@ -164,6 +208,7 @@ const resultSchema = z.union([
     code: z.string().meta({ description: 'Reason for which the cart was not locked, as in POST /carts/lock.' }),
   }),
 ])
+export type PartyResultJson = z.infer<typeof resultSchema>
 export const partyResultsSchema = z.object({ party: partySchema, results: z.array(resultSchema) })
 
 export const deletedPartySchema = z.object({
@@ -203,14 +248,7 @@ export const SHEET_COLUMNS = ['tee_time', 'players', 'start_hole', 'holes', 'not
 export type SheetColumn = (typeof SHEET_COLUMNS)[number]
 
 /** Line of a tee sheet; an absent field stays as it is in a known party. */
-export const sheetLineSchema = z.strictObject({
-  tee_time: z.string(),
-  players: playersSchema.nullable().optional(),
-  start_hole: startHoleSchema.optional(),
-  holes: holesSchema.nullable().optional(),
-  note: noteSchema.optional(),
-  external_id: externalIdSchema.optional(),
-})
+export const sheetLineSchema = z.strictObject({ ...fields, tee_time: z.string(), external_id: externalIdSchema })
 export type SheetLine = z.output<typeof sheetLineSchema>
 
 const flag = z.enum(['true', 'false']).default('false')
