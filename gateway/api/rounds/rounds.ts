@@ -62,7 +62,7 @@ export function createRoundsApi({
 }: CourseDeps & RecordsDeps & MachineDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   const queries = new RememberedQueries(activeRoundQuerySchema)
-  const texts = new RoundTexts(({ cart, round }) => parties.partyIdAt(cart, round.startedMs))
+  const texts = new RoundTexts(({ cart, round }) => parties.partyAt(cart, round.startedMs)?.partyId ?? null)
 
   /** Returns the carts that the caller sees: those it sees whole, and those of which it sees some devices only. */
   function cartsFor(c: Context<ApiEnv>): { whole: Cart[]; parts: Cart[] } {
@@ -112,9 +112,12 @@ export function createRoundsApi({
       const found = await rounds.find(asked, { ...range, ...page, asker: readerOwnerOf(c) })
       const devices = asked.flatMap((one) => one.devices)
       const missing = addMissingWarning(c, store, devices, { stream: 'gps', ...range })
-      const partyIdAt = await parties.partyIdsIn(range, readerOwnerOf(c))
+      const partyAt = await parties.partiesIn(range, readerOwnerOf(c))
       const pace = { minutesPerHole: site.settings.minutesPerHole, nowMs: clock.nowMs() }
-      const shown = found.map((one) => toRoundJson(one, { ...pace, partyId: partyIdAt(one.cart, one.round.startedMs) }))
+      const shown = found.map((one) => {
+        const partyId = partyAt(one.cart, one.round.startedMs)?.partyId ?? null
+        return toRoundJson(one, { ...pace, partyId })
+      })
       return c.json({ rounds: shown, pagination: paginationOf(page, shown), ...missing }, 200)
     },
   )

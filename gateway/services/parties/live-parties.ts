@@ -39,8 +39,8 @@ export class LiveParties {
   }
 
   /** Returns the party that a cart was given out to at a time; null for none. */
-  partyIdAt(cart: string, atMs: number): string | null {
-    return partyIdIn(this.#parties.values(), cart, atMs)
+  partyAt(cart: string, atMs: number): Party | null {
+    return partyIn(this.#parties.values(), cart, atMs)
   }
 
   /** Brings what the carts show up to date with time and settings; returns the carts with another view. */
@@ -60,9 +60,9 @@ export class LiveParties {
 }
 
 /** Returns the party among these that a cart was given out to at a time; null for none. */
-export function partyIdIn(parties: Iterable<Party>, cart: string, atMs: number): string | null {
-  for (const { partyId, carts } of parties)
-    for (const one of carts)
-      if (one.cart === cart && one.givenAtMs <= atMs && (one.returnedAtMs ?? Infinity) > atMs) return partyId
+export function partyIn(parties: Iterable<Party>, cart: string, atMs: number): Party | null {
+  for (const party of parties)
+    for (const one of party.carts)
+      if (one.cart === cart && one.givenAtMs <= atMs && (one.returnedAtMs ?? Infinity) > atMs) return party
   return null
 }

@@ -35,7 +35,7 @@ import type { DeviceTypeLookup } from '../commands/request.ts'
 import { lockChoiceOf, unlockChoiceOf } from '../locks/cart-locks.ts'
 import type { Site } from '../site.ts'
 import { dueReturnOf } from './due-returns.ts'
-import { LiveParties, partyIdIn } from './live-parties.ts'
+import { LiveParties, partyIn } from './live-parties.ts'
 import { emptyParty, withFields } from './party-fields.ts'
 import { planSheet, type SheetRow } from './tee-sheet.ts'
 
@@ -130,23 +130,23 @@ export class Parties implements Component {
   }
 
   /** Returns the party that a cart was given out to in the last days; null for none. */
-  partyIdAt(cart: string, atMs: number): string | null {
-    return this.#live.partyIdAt(cart, atMs)
+  partyAt(cart: string, atMs: number): Party | null {
+    return this.#live.partyAt(cart, atMs)
   }
 
-  /** Finds a party of the last days. */
+  /** Finds a party that is out, or of the last days. */
   recent(partyId: string): Party | undefined {
     return this.#live.find(partyId)
   }
 
   /** Returns a function that finds the party of a cart at a time in a range. */
-  async partyIdsIn(range: { fromMs: number; toMs: number }, asker: JobOptions): Promise<PartyIdAt> {
+  async partiesIn(range: { fromMs: number; toMs: number }, asker: JobOptions): Promise<Parties['partyAt']> {
     const { timeZone } = this.#deps.site
     const from = dateAfter(timeZone.local(range.fromMs).date, -2)
     const to = dateAfter(timeZone.local(range.toMs).date, 1)
     const query: PartyQuery = { from, to, order: 'asc', offset: 0, limit: Number.MAX_SAFE_INTEGER }
     const parties = await this.#deps.store.readers.run('parties', query, asker)
-    return (cart, atMs) => partyIdIn(parties, cart, atMs)
+    return (cart, atMs) => partyIn(parties, cart, atMs)
   }
 
   list(caller: Caller, query: Omit<PartyQuery, 'visible'>, asker: JobOptions): Promise<Party[]> {
@@ -503,8 +503,6 @@ export class Parties implements Component {
     log.info({ parties }, 'deleted the names of golfers')
   }
 }
-
-type PartyIdAt = (cart: string, atMs: number) => string | null
 
 function seesAll(caller: Caller): boolean {
   return visibleHardwareIds(caller) === undefined
