@@ -5,7 +5,7 @@ import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { GatewayConnectionState } from './gateway-connection.ts'
 import { PinCancelled } from './pin-prompt.ts'
 
-export type CommandName = 'lock' | 'unlock' | 'locate' | 'message'
+export type CommandName = 'lock' | 'unlock' | 'locate'
 
 /** Command that a user wants to send to a device of a cart. */
 export interface CommandInput {

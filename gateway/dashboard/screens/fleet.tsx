@@ -21,6 +21,7 @@ import { saveCsv } from '#dashboard/ui/save-file.ts'
 import { useChoice } from '#dashboard/ui/use-address.ts'
 import { CartCard } from './cart-card.tsx'
 import { useCartColumns } from './cart-columns.tsx'
+import { MessageButton } from './message-button.tsx'
 
 const GIVEN_OUT = 5
 
@@ -60,6 +61,7 @@ function FleetList({ chosen }: { chosen: string | null }) {
           disabled={!fleet.isKnown}
           onClick={() => saveCsv('fleet.csv', toFleetCsv(carts, { language, timeZone: time_zone }))}
         />
+        <MessageButton />
         <HelpButton screen="fleet" title={texts.title} />
       </header>
       <GiveOut />

@@ -18,6 +18,7 @@ import { CartSearch } from './map/cart-search.tsx'
 import { Counters } from './map/counters.tsx'
 import { FilteredCarts } from './map/filtered-carts.tsx'
 import { SidePanel } from './map/side-panel.tsx'
+import { MessageButton } from './message-button.tsx'
 import { NeedsAttention } from './needs-attention.tsx'
 import { type Polled, usePace } from './pace/use-rounds.ts'
 
@@ -90,6 +91,7 @@ export function MapScreen() {
                 {mapTexts().pace}
               </button>
             )}
+            {!isPace && <MessageButton />}
           </div>
           {isStaff && <Counters filter={filter} onFilter={setFilter} />}
           {isStaff && <PathOnly zones={zones} />}

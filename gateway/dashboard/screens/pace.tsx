@@ -1,18 +1,16 @@
 import '#dashboard/ui/pages.css'
 import './pace/pace.css'
 import { useEffect, useState } from 'preact/hooks'
-import { byNumber, isParked } from '#dashboard/live/fleet/marker-style.ts'
 import { toHash } from '#dashboard/live/route.ts'
-import { screenOf } from '#dashboard/live/safe-lock.ts'
+import { messageTexts } from '#dashboard/texts/cart-actions.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
-import { Icon } from '#dashboard/ui/icons.tsx'
 import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
-import type { CartJson } from '#shared/wire/carts.ts'
 import type { PaceJson } from '#shared/wire/rounds.ts'
 import { useMessages } from './message.tsx'
+import { MessageButton } from './message-button.tsx'
 import { FLIGHT_ROW_PX, FlightRow } from './pace/flight-row.tsx'
 import { partyName } from './pace/pace-text.ts'
 import { type Polled, usePace } from './pace/use-rounds.ts'
@@ -37,9 +35,7 @@ export function PaceScreen() {
 
 /** Parties on the course by the cause of their delay, and messages to their carts. */
 export function PaceList({ known, isFailed }: Polled<PaceJson>) {
-  const { fleet, screenTypes } = useDashboard()
   const texts = paceTexts()
-  const carts = fleet.version.value >= 0 ? cartsToMessage(fleet.carts.values(), screenTypes.value) : []
   const course = useCourseHoles()
   const { ask, show, status } = useMessages()
   const flights = known?.parties ?? []
@@ -51,12 +47,7 @@ export function PaceList({ known, isFailed }: Polled<PaceJson>) {
           ? texts.why
           : texts.holdUp(known.hold_up.hole, partyName(holdUp), known.hold_up.delays.length)}
       </p>
-      {carts.length > 0 && (
-        <button type="button" class="button" onClick={() => ask(carts)}>
-          <Icon name="message" />
-          {texts.messageAll(carts.length)}
-        </button>
-      )}
+      <MessageButton text={messageTexts().messageMany} />
       {status}
       {isFailed && <p role="alert">{texts.cannotLoad}</p>}
       {known === null && !isFailed && <NotKnown />}
@@ -70,12 +61,6 @@ export function PaceList({ known, isFailed }: Polled<PaceJson>) {
       )}
     </div>
   )
-}
-
-/** Returns the carts on the course that have a screen. */
-function cartsToMessage(carts: Iterable<CartJson>, types: ReadonlySet<string>): string[] {
-  const wanted = [...carts].filter((cart) => !isParked(cart) && cart.out_of_service === null && screenOf(cart, types))
-  return wanted.sort(byNumber).map(({ cart }) => cart)
 }
 
 /** Explains why the list is empty, with the remedy. */

@@ -30,7 +30,6 @@ export const paceTexts = defineTexts({
     startedOn: (hole: number, time: string) => `started on hole ${hole} at ${time}`,
     finish: (time: string) => `finishes about ${time}`,
     message: 'Message',
-    messageAll: (count: number) => `Message carts out (${count})`,
     beep: 'Beep',
   },
   de: {
@@ -62,7 +61,6 @@ export const paceTexts = defineTexts({
     startedOn: (hole: number, time: string) => `Start auf Bahn ${hole} um ${time}`,
     finish: (time: string) => `fertig gegen ${time}`,
     message: 'Nachricht',
-    messageAll: (count: number) => `Nachricht an Carts draußen (${count})`,
     beep: 'Piepen',
   },
 })

@@ -8,7 +8,7 @@ interface ReadyTextsProps {
   texts: readonly string[]
   /** Texts that come first, in red. */
   urgent?: readonly string[]
-  onChosen: (text: string) => void | Promise<void>
+  onChosen: (text: string) => unknown
 }
 
 /** Texts that are sent with one tap, in place of typing them. */
@@ -25,7 +25,7 @@ export function ReadyTexts({ name, texts, urgent = [], onChosen }: ReadyTextsPro
           class={at < urgent.length ? 'button danger' : 'button'}
           dir="auto"
           disabled={isSending}
-          onClick={() => void send(() => gate.act(async () => onChosen(text)))}
+          onClick={() => void send(() => gate.act(async () => void (await onChosen(text))))}
         >
           {text}
         </button>

@@ -1,5 +1,4 @@
 import { type Table, table } from '../db/table.ts'
-import { messageTable } from '../messages/messages.ts'
 import { readyTextsTable } from '../messages/ready-texts.ts'
 import { nameDeletionTable, partyTable } from '../parties/parties.ts'
 import { alertTable, closedDayTable } from './alerts.ts'
@@ -29,6 +28,7 @@ import {
 } from './ledger.ts'
 import { lockEventTable } from './lock-events.ts'
 import { machineTable } from './machine.ts'
+import { messageTable } from './messages.ts'
 import {
   mqttQueuedTable,
   mqttReceivedTable,

@@ -111,6 +111,22 @@ export function findCommand(connection: Connection, commandId: string): CommandR
   return stored && toRow(stored)
 }
 
+/** How far a command has come: `waiting` until it is sent or expires. */
+export interface CommandReach {
+  commandId: string
+  hardwareId: string
+  progress: 'confirmed' | 'sent' | 'waiting' | 'offline'
+}
+
+export function commandProgress(connection: Connection, commandIds: readonly string[]): CommandReach[] {
+  return connection.all(
+    `SELECT command_id, hardware_id, CASE WHEN status = 'completed' THEN 'confirmed' WHEN published_at_ms IS NOT NULL
+       THEN 'sent' WHEN status = 'pending' THEN 'waiting' ELSE 'offline' END AS progress
+     FROM command WHERE command_id IN (SELECT value FROM json_each(?)) ORDER BY seq`,
+    JSON.stringify(commandIds),
+  )
+}
+
 /** Commands in order of creation; null if `before` is unknown. */
 export function listCommands(
   { connection }: Pick<ReaderTools, 'connection'>,

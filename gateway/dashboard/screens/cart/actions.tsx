@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { CommandInput, CommandName, CommandProgress } from '#dashboard/live/commands.ts'
 import { isParked } from '#dashboard/live/fleet/marker-style.ts'
-import { isMovingTooFast, lockDeviceOf, screenOf } from '#dashboard/live/safe-lock.ts'
+import { isMovingTooFast, lockDeviceOf } from '#dashboard/live/safe-lock.ts'
 import { cartActionTexts } from '#dashboard/texts/cart-actions.ts'
 import { formatSpeed, formatTime } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -24,7 +24,7 @@ interface CartActionsProps {
 }
 
 export function CartActions({ cart, children }: CartActionsProps) {
-  const { api, commands, clock, second, me, settings, site, screenTypes } = useDashboard()
+  const { api, commands, clock, second, me, settings, site } = useDashboard()
   const [asking, setAsking] = useState<Asking | null>(null)
   const [savedAtMs, setSavedAtMs] = useState<number | null>(null)
   const texts = cartActionTexts()
@@ -35,7 +35,7 @@ export function CartActions({ cart, children }: CartActionsProps) {
   const why = overridable(course, isMoving, role)
 
   const send = (command: CommandName, more: Partial<CommandInput> = {}) => {
-    const device = command === 'message' ? screenOf(cart, screenTypes.value) : lockDeviceOf(cart)
+    const device = lockDeviceOf(cart)
     setAsking(null)
     if (device !== undefined) commands.send({ cart: cart.cart, hardwareId: device.hardware_id, command, ...more })
   }

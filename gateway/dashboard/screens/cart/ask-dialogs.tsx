@@ -51,7 +51,7 @@ export function CartQuestion({ cart, asking, why, send, patch, onCancel }: CartQ
     case 'unlock':
       return <AskUnlock {...props} onAnswer={(more) => send('unlock', more)} />
     case 'message':
-      return <MessageDialog carts={[cart.cart]} onCancel={onCancel} onSent={onCancel} />
+      return <MessageDialog carts={[cart.cart]} onClose={onCancel} />
     case 'service':
       return <AskService {...props} onAnswer={(reason) => patch({ out_of_service: { why: reason } })} />
     case 'back':

@@ -17,7 +17,7 @@ interface LockButtonsProps {
 
 /** Most frequent actions; of lock and unlock the more likely one is larger. */
 export function LockButtons({ cart, whyNotId, onAsk, onLock, onBeep }: LockButtonsProps) {
-  const { screenTypes } = useDashboard()
+  const { screenTypes, me } = useDashboard()
   const texts = cartActionTexts()
   const hasNone = lockDeviceOf(cart) === undefined
   return (
@@ -40,7 +40,7 @@ export function LockButtons({ cart, whyNotId, onAsk, onLock, onBeep }: LockButto
         <Icon name="beep" />
         {texts.beep}
       </button>
-      {screenOf(cart, screenTypes.value) !== undefined && (
+      {me.value?.role !== 'user' && screenOf(cart, screenTypes.value) !== undefined && (
         <button type="button" class="button message" onClick={() => onAsk('message')}>
           <Icon name="message" />
           {texts.message}

@@ -12,10 +12,10 @@ export interface Polled<Answer> {
   isFailed: boolean
 }
 
-/** Polls the active rounds. */
-export function useRounds(): Polled<readonly RoundJson[]> {
+/** Polls the active rounds, if they are wanted. */
+export function useRounds(isWanted = true): Polled<readonly RoundJson[]> {
   const { api } = useDashboard()
-  return usePolled(async () => (await api.call('GET /rounds/active')).rounds, ROUNDS_EVERY_MS, true)
+  return usePolled(async () => (await api.call('GET /rounds/active')).rounds, ROUNDS_EVERY_MS, isWanted)
 }
 
 /** Polls the pace of the parties on the course, if it is wanted. */

@@ -138,7 +138,7 @@ stage.test('drivers of carts that cannot apply zones are sent a message', async 
   await audit()
   await page.getByRole('textbox', { name: 'Other text' }).fill('Keep to the path, please.')
   await page.getByRole('button', { name: 'Send' }).click()
-  await page.getByText('Confirmed: 0 of 1.').waitFor()
+  await page.getByText('0 of 1 has read it.').waitFor()
   await eventually(async () => {
     const sent = await gateway.request('GET', '/devices/screen-5/commands')
     return sent.body.commands[0]?.params.text === 'Keep to the path, please.'

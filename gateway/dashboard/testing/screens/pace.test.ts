@@ -55,7 +55,9 @@ stage.eachSetup(
     await page.getByRole('textbox', { name: 'Other text' }).waitFor()
     await audit()
     await page.getByRole('button', { name: 'Please let the group behind you play through.' }).click()
-    await page.getByText('Confirmed: 0 of 2.').waitFor()
+    await page.getByText('0 of 2 have read it.').waitFor()
+    await page.getByText(/^Not connected, shown if back by .*: 7, 8$/).waitFor()
+    await audit()
     await eventually(
       async () => (await shown()).length === before + 1,
       'the screen of the other cart receives the message',
@@ -90,13 +92,25 @@ stage.eachSetup('an admin writes the ready texts, and all carts on the course re
   await page.getByRole('button', { name: 'Pace', exact: true }).click()
   await page.getByRole('region', { name: 'Pace of play' }).getByText('Carts 7, 8').waitFor()
   await audit()
-  await page.getByRole('button', { name: 'Message carts out (2)' }).click()
+  await page.getByRole('button', { name: 'Message to carts', exact: true }).click()
+  await page.getByText('3 carts, 1 without a screen').waitFor()
+  await page.getByRole('combobox', { name: 'To' }).selectOption('Hole 2')
+  await page.getByText('3 carts, 1 without a screen').waitFor()
+  await audit()
   await page.getByRole('button', { name: 'Fog on hole 2.' }).click()
-  await page.getByText('Confirmed: 0 of 2.').waitFor()
-  await eventually(async () => {
-    const { body } = await gateway.request('GET', '/devices/screen-7/commands')
-    return body.commands[0].params.text === 'Fog on hole 2.'
-  }, 'the screen of a cart receives it')
+  await page.getByText('0 of 2 have read it.').waitFor()
+  await page.getByText('Without a screen: 21').waitFor()
+  const { messages } = (await gateway.request('GET', '/messages?limit=1')).body
+  assert.deepEqual([messages[0].to, messages[0].text], [{ hole: 2 }, 'Fog on hole 2.'])
+  const { body: renewed } = await gateway.request('POST', '/devices/screen-7/rotate-mqtt-password')
+  const screen = await gateway.connect('screen-7', renewed.mqtt.password)
+  const { body: sent } = await gateway.request('GET', '/devices/screen-7/commands?limit=1')
+  const ack = JSON.stringify({ id: sent.commands[0].command_id, st: 'completed' })
+  await screen.publishAsync('dev/screen-7/ack', ack, { qos: 1 })
+  await page.getByText('1 of 2 have read it.').waitFor()
+  await screen.endAsync()
+  await audit()
+  await page.getByRole('button', { name: 'Close' }).last().click()
   // without a screen
   await page.getByRole('button', { name: 'Beep cart 21' }).click()
   await page.getByText('Confirmed: 0 of 1.').waitFor()

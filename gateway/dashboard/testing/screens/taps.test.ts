@@ -82,8 +82,9 @@ stage.test('the tasks of a day take few taps', async (scene) => {
     await tap(page, 'Pace')
     await tap(page, 'Message to cart 21')
     await tap(page, 'Please let the group behind you play through.')
-    await page.getByText('Confirmed: 0 of 1.').waitFor()
+    await page.getByText('0 of 1 has read it.').waitFor()
   })
+  await page.keyboard.press('Escape')
   taps['call all carts in'] = await tapsOf(scene, async () => {
     await tap(page, 'All carts in')
     await tap(page, 'Send')

@@ -4,6 +4,7 @@ import type { Connection } from '../db/connection.ts'
 import { type ListedTable, type ListPage, listPage } from '../db/list-page.ts'
 import { table } from '../db/table.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { type CommandReach, commandProgress } from './commands.ts'
 
 export const messageTable = table('message', {
   care: {
@@ -18,12 +19,6 @@ export const messageTable = table('message', {
   erases: { json: ['message'] },
 })
 
-/** Progress of a message on one screen; `waiting` until it is sent or expires. */
-interface ScreenProgress {
-  hardwareId: string
-  progress: 'confirmed' | 'sent' | 'waiting' | 'offline'
-}
-
 /** Cart that a message was sent to, with the devices that decide who may see it. */
 export interface MessagedCart<Screen> {
   cart: string
@@ -31,7 +26,7 @@ export interface MessagedCart<Screen> {
   screens: readonly Screen[]
 }
 
-export interface MessageRow<Screen = ScreenProgress> {
+export interface MessageRow<Screen = CommandReach> {
   message: Omit<MessageJson, 'carts'>
   carts: readonly MessagedCart<Screen>[]
 }
@@ -88,15 +83,10 @@ export const insertMessage = write(
 function toMessage(connection: Connection, { messageJson, cartsJson }: StoredMessage): MessageRow {
   // written by this program only
   const carts = JSON.parse(cartsJson) as MessagedCart<string>[]
-  const found = connection.all<ScreenProgress & { commandId: string }>(
-    `SELECT command_id, hardware_id, CASE WHEN status = 'completed' THEN 'confirmed' WHEN published_at_ms IS NOT NULL
-       THEN 'sent' WHEN status = 'pending' THEN 'waiting' ELSE 'offline' END AS progress
-     FROM command WHERE command_id IN (SELECT value FROM json_each(?)) ORDER BY seq`,
-    JSON.stringify(carts.flatMap(({ screens }) => screens)),
-  )
-  const progressOf = new Map(found.map((screen) => [screen.commandId, screen]))
+  const ids = carts.flatMap(({ screens }) => screens)
+  const progressOf = new Map(commandProgress(connection, ids).map((screen) => [screen.commandId, screen]))
   // retention deletes a message before its commands; others of them only go one by one
-  const unknown: ScreenProgress = { hardwareId: '', progress: 'offline' }
+  const unknown: CommandReach = { commandId: '', hardwareId: '', progress: 'offline' }
   const shown = carts.map((cart) => ({ ...cart, screens: cart.screens.map((id) => progressOf.get(id) ?? unknown) }))
   return { message: JSON.parse(messageJson), carts: shown }
 }
