@@ -99,11 +99,11 @@ export const operations = {
   'GET /recall': { answer: recall.recallStateSchema },
   'POST /recall': { body: recall.newRecallSchema, answer: recall.recallSchema },
   'DELETE /recall': { body: recall.endedRecallSchema, answer: recall.deletedRecallSchema },
-  'GET /texts': { answer: z.array(messagesTexts.readyTextSchema) },
-  'PUT /texts': { body: messagesTexts.newReadyTextsSchema, answer: z.array(messagesTexts.readyTextSchema) },
   'POST /messages': { body: messagesMessages.newMessageSchema, answer: messagesMessages.messageSchema },
   'GET /messages': { query: messagesMessages.messageQuerySchema, answer: messagesMessages.messageListSchema },
   'GET /messages/{id}': { answer: messagesMessages.messageSchema },
+  'GET /texts': { answer: z.array(messagesTexts.readyTextSchema) },
+  'PUT /texts': { body: messagesTexts.newReadyTextsSchema, answer: z.array(messagesTexts.readyTextSchema) },
   'GET /mqtt/clients': { query: mqttStatus.mqttClientListQuerySchema, answer: mqttStatus.mqttClientListSchema },
   'DELETE /mqtt/clients/{client_id}': {
     query: mqttStatus.removedMqttClientQuerySchema,

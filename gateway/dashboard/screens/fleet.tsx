@@ -61,7 +61,7 @@ function FleetList({ chosen }: { chosen: string | null }) {
           disabled={!fleet.isKnown}
           onClick={() => saveCsv('fleet.csv', toFleetCsv(carts, { language, timeZone: time_zone }))}
         />
-        <MessageButton />
+        <MessageButton isIconOnly />
         <HelpButton screen="fleet" title={texts.title} />
       </header>
       <GiveOut />

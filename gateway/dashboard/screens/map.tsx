@@ -91,7 +91,7 @@ export function MapScreen() {
                 {mapTexts().pace}
               </button>
             )}
-            {!isPace && <MessageButton />}
+            {!isPace && <MessageButton isIconOnly />}
           </div>
           {isStaff && <Counters filter={filter} onFilter={setFilter} />}
           {isStaff && <PathOnly zones={zones} />}

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { messageTexts } from '#dashboard/texts/cart-actions.ts'
+import { mapTexts } from '#dashboard/texts/map.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { lazy } from '#dashboard/ui/lazy.tsx'
@@ -9,16 +9,16 @@ const MessageDialog = lazy(
   () => null,
 )
 
-/** Button of staff for a message to all carts that are out, or on a hole; without `text` it has only an icon. */
-export function MessageButton({ text }: { text?: string }) {
+/** Button of staff for a message to all carts that are out, or on a hole. */
+export function MessageButton({ isIconOnly = false }: { isIconOnly?: boolean }) {
   const { me } = useDashboard()
   const [isOpen, setOpen] = useState(false)
   if (me.value?.role === 'user') return null
   return (
     <>
-      <button type="button" class="button" aria-label={messageTexts().messageMany} onClick={() => setOpen(true)}>
+      <button type="button" class="button" aria-label={mapTexts().message} onClick={() => setOpen(true)}>
         <Icon name="message" />
-        {text}
+        {!isIconOnly && mapTexts().message}
       </button>
       {isOpen && <MessageDialog onClose={() => setOpen(false)} />}
     </>

@@ -5,6 +5,7 @@ import { lockDeviceOf, screenOf } from '#dashboard/live/safe-lock.ts'
 import { cartActionTexts, messageTexts } from '#dashboard/texts/cart-actions.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { formatTime } from '#dashboard/texts/format.ts'
+import { mapTexts } from '#dashboard/texts/map.ts'
 import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Dialog } from '#dashboard/ui/dialog.tsx'
@@ -32,7 +33,7 @@ interface MessageDialogProps {
 /** Dialog for a message to the screens of carts; once it is sent, the dialog shows which carts have read it. */
 export function MessageDialog({ carts, onClose }: MessageDialogProps) {
   const [sent, setSent] = useState<MessageJson | null>(null)
-  const title = carts === undefined ? messageTexts().messageMany : messageTexts().messageTo(carts)
+  const title = carts === undefined ? mapTexts().message : messageTexts().messageTo(carts)
   if (sent !== null) return <SentMessage title={title} first={sent} onClose={onClose} />
   return <NewMessage title={title} carts={carts} onClose={onClose} onSent={setSent} />
 }

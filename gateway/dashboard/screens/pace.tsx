@@ -2,7 +2,6 @@ import '#dashboard/ui/pages.css'
 import './pace/pace.css'
 import { useEffect, useState } from 'preact/hooks'
 import { toHash } from '#dashboard/live/route.ts'
-import { messageTexts } from '#dashboard/texts/cart-actions.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
@@ -47,7 +46,7 @@ export function PaceList({ known, isFailed }: Polled<PaceJson>) {
           ? texts.why
           : texts.holdUp(known.hold_up.hole, partyName(holdUp), known.hold_up.delays.length)}
       </p>
-      <MessageButton text={messageTexts().messageMany} />
+      <MessageButton />
       {status}
       {isFailed && <p role="alert">{texts.cannotLoad}</p>}
       {known === null && !isFailed && <NotKnown />}

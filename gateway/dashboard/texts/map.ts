@@ -4,6 +4,7 @@ export const mapTexts = defineTexts({
   en: {
     alsoHere: 'Also here:',
     pace: 'Pace',
+    message: 'Message to carts',
     cartNumber: 'Cart number',
     found: (count: number) => (count === 1 ? '1 cart found' : `${count} carts found`),
     carts: 'Carts found',
@@ -40,6 +41,7 @@ export const mapTexts = defineTexts({
   de: {
     alsoHere: 'Auch hier:',
     pace: 'Tempo',
+    message: 'Nachricht an Carts',
     cartNumber: 'Cart-Nummer',
     found: (count: number) => (count === 1 ? '1 Cart gefunden' : `${count} Carts gefunden`),
     carts: 'Gefundene Carts',

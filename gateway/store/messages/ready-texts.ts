@@ -1,18 +1,6 @@
 import type { ReadyTextJson } from '#shared/wire/messages/texts.ts'
 import { differences, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import { table } from '../db/table.ts'
-
-export const readyTextsTable = table('ready_texts', {
-  care: {
-    what: 'the ready texts for messages',
-    meaning: 'They are those of a new gateway until an admin writes them again.',
-  },
-  json: {
-    texts: { type: 'array', cure: 'delete' },
-  },
-  erases: { json: ['texts'] },
-})
 
 /** Texts of a new gateway. Drivers read them. */
 const FIRST_TEXTS: readonly ReadyTextJson[] = [

@@ -1,5 +1,4 @@
 import { type Table, table } from '../db/table.ts'
-import { readyTextsTable } from '../messages/ready-texts.ts'
 import { nameDeletionTable, partyTable } from '../parties/parties.ts'
 import { alertTable, closedDayTable } from './alerts.ts'
 import { auditEntryTable } from './audit-log.ts'
@@ -28,7 +27,6 @@ import {
 } from './ledger.ts'
 import { lockEventTable } from './lock-events.ts'
 import { machineTable } from './machine.ts'
-import { messageTable } from './messages.ts'
 import {
   mqttQueuedTable,
   mqttReceivedTable,
@@ -41,7 +39,7 @@ import { notifierTable } from './notifiers.ts'
 import { deliveryTable } from './outbox.ts'
 import { pinTriesTable } from './pin-tries.ts'
 import { quarantineTable } from './quarantine.ts'
-import { recallMessageTable, recallTable } from './recall.ts'
+import { messageTable, readyTextsTable, recallMessageTable, recallTable } from './recall.ts'
 import { secretTable } from './secrets.ts'
 import { sessionTable } from './sessions.ts'
 import { siteTable } from './site.ts'

@@ -111,7 +111,7 @@ export function findCommand(connection: Connection, commandId: string): CommandR
   return stored && toRow(stored)
 }
 
-/** How far a command has come: `waiting` until it is sent or expires. */
+/** Progress of a command that is `waiting` until it is sent or expires. */
 export interface CommandReach {
   commandId: string
   hardwareId: string

@@ -23,6 +23,30 @@ export const recallMessageTable = table('recall_message', {
   },
 })
 
+export const messageTable = table('message', {
+  care: {
+    what: 'the messages to carts',
+    size: 'large',
+    meaning: 'Missing messages are not listed; their commands are.',
+  },
+  json: {
+    message: { type: 'object', cure: 'delete' },
+    carts: { type: 'array', cure: 'delete' },
+  },
+  erases: { json: ['message'] },
+})
+
+export const readyTextsTable = table('ready_texts', {
+  care: {
+    what: 'the ready texts for messages',
+    meaning: 'They are those of a new gateway until an admin writes them again.',
+  },
+  json: {
+    texts: { type: 'array', cure: 'delete' },
+  },
+  erases: { json: ['texts'] },
+})
+
 /** Recall of all carts, or of those in the scope of the user who started it. */
 export interface RecallRow {
   recallId: string

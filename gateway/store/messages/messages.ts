@@ -2,22 +2,8 @@ import type { MessageJson } from '#shared/wire/messages/messages.ts'
 import { event, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { type ListedTable, type ListPage, listPage } from '../db/list-page.ts'
-import { table } from '../db/table.ts'
+import { type CommandReach, commandProgress } from '../tables/commands.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import { type CommandReach, commandProgress } from './commands.ts'
-
-export const messageTable = table('message', {
-  care: {
-    what: 'the messages to carts',
-    size: 'large',
-    meaning: 'Missing messages are not listed; their commands are.',
-  },
-  json: {
-    message: { type: 'object', cure: 'delete' },
-    carts: { type: 'array', cure: 'delete' },
-  },
-  erases: { json: ['message'] },
-})
 
 /** Cart that a message was sent to, with the devices that decide who may see it. */
 export interface MessagedCart<Screen> {
