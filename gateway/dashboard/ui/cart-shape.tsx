@@ -38,8 +38,8 @@ export function CartShape({
       </text>
       {kind !== 'golf_cart' && (
         <g class="kind-badge">
-          <rect x="1" y="29" width="18" height="18" />
-          <text x="10" y="43" font-size="14" text-anchor="middle">
+          <rect x="1" y="32" width="15" height="15" />
+          <text x="8.5" y="44" font-size="12" text-anchor="middle">
             {KIND_LETTERS[kind]}
           </text>
         </g>

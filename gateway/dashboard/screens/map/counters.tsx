@@ -24,7 +24,7 @@ export function Counters({ filter, onFilter }: CountersProps) {
           aria-pressed={filter === one}
           onClick={() => onFilter(filter === one ? null : one)}
         >
-          <CartShape markerStyle={one === 'others' ? 'in' : one} label="" size={22} />
+          {one !== 'others' && <CartShape markerStyle={one} label="" size={22} />}
           <b>{fleet.isKnown ? counts[one] : '–'}</b> <span>{texts.counts[one]}</span>
         </button>
       ))}
