@@ -246,6 +246,6 @@ export class CommandTracker {
 }
 
 /** Builds a key without `randomUUID`, which a page over plain HTTP does not have. */
-function randomKey(): string {
+export function randomKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }

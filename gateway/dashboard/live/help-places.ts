@@ -8,6 +8,7 @@ export const HELP_PLACES = {
   evening: 'dashboard#the-screens',
   alerts: 'alerts',
   pace: 'dashboard#pace',
+  parties: 'dashboard#tee-sheet',
   day: 'dashboard#cart-day',
   replay: 'dashboard#replay-a-day',
   barn: 'barn#2-the-barn',

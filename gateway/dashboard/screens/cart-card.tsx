@@ -1,6 +1,7 @@
 import './cart/cart-card.css'
 import { useEffect, useRef } from 'preact/hooks'
 import { markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
+import { cartWithName } from '#dashboard/live/fleet/party-name.ts'
 import { cartTexts } from '#dashboard/texts/cart.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
@@ -14,6 +15,11 @@ import { stateText } from './cart/state-text.ts'
 /** Loaded later, because a cart in the barn does not need it. */
 const CartPace = lazy(
   () => import('./cart/pace-line.tsx').then(({ CartPaceLine }) => CartPaceLine),
+  () => null,
+)
+
+const CartParty = lazy(
+  () => import('./parties/cart-party.tsx').then(({ CartParty }) => CartParty),
   () => null,
 )
 
@@ -35,7 +41,7 @@ export function CartCard({ cart: name, onClose }: { cart: string; onClose: () =>
       <header>
         {cart !== undefined && <CartShape kind={cart.kind} markerStyle={markerStyleOf(cart)} label={name} />}
         <div class="cart-title">
-          <h2 dir="auto">{texts.cart(name)}</h2>
+          <h2 dir="auto">{texts.cart(cart === undefined ? name : cartWithName(cart))}</h2>
           {cart !== undefined && <p class={`cart-state ${markerStyleOf(cart)}`}>{stateText(cart)}</p>}
         </div>
         <button type="button" class="button close" aria-label={texts.close} onClick={onClose}>
@@ -47,6 +53,7 @@ export function CartCard({ cart: name, onClose }: { cart: string; onClose: () =>
       ) : (
         <>
           <CartActions key={name} cart={cart}>
+            {cart.kind === 'golf_cart' && <CartParty cart={cart} />}
             {cart.out_since !== null && <CartPace cart={name} />}
             <CartDetails cart={cart} />
             <CartBattery cart={cart} />

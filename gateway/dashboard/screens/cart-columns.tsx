@@ -1,6 +1,7 @@
 import { cartStateKey } from '#dashboard/live/fleet/cart-state-key.ts'
 import { FLEET_COMPARE } from '#dashboard/live/fleet/fleet-order.ts'
 import { markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
+import { cartWithName } from '#dashboard/live/fleet/party-name.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { formatAge, formatVoltage } from '#dashboard/texts/format.ts'
 import { BatteryBar } from '#dashboard/ui/battery-bar.tsx'
@@ -25,7 +26,7 @@ export function useCartColumns(toCart: (cart: string) => string): Column<CartJso
         <a class="cart-name" href={toCart(cart.cart)}>
           <CartShape kind={cart.kind} markerStyle={markerStyleOf(cart)} label={cart.cart} size={44} />
           <span class="words">
-            <strong dir="auto">{texts.cart(cart.cart)}</strong>
+            <strong dir="auto">{texts.cart(cartWithName(cart))}</strong>
             <span class="small">
               {cart.kind !== 'golf_cart' && `${texts.kinds[cart.kind]} · `}
               {texts.states[cartStateKey(cart)]}

@@ -1,5 +1,5 @@
-import { useEffect, useState } from 'preact/hooks'
-import type { CommandProgress } from '#dashboard/live/commands.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { type CommandProgress, randomKey } from '#dashboard/live/commands.ts'
 import { byNumber, isParked } from '#dashboard/live/fleet/marker-style.ts'
 import { lockDeviceOf, screenOf } from '#dashboard/live/safe-lock.ts'
 import { cartActionTexts, messageTexts } from '#dashboard/texts/cart-actions.ts'
@@ -55,8 +55,15 @@ function NewMessage({ title, carts, onClose, onSent }: NewMessageProps) {
   useEffect(() => void api.call('GET /texts').then(setReady, () => undefined), [api])
   const { chosen, to, chooser } = useRecipients(carts)
   const language = settings.value?.language ?? site.value.language
-  const send = async (body: { text: string } | { text_id: string; language: typeof language }) =>
-    onSent(await api.call('POST /messages', { body: { ...body, to } }))
+  // a text that is sent again after a lost answer goes out once
+  const keys = useRef(new Map<string, string>()).current
+  const send = async (wanted: { text: string } | { text_id: string; language: typeof language }) => {
+    const body = { ...wanted, to }
+    const text = JSON.stringify(body)
+    const key = keys.get(text) ?? randomKey()
+    keys.set(text, key)
+    onSent(await api.call('POST /messages', { body, headers: { 'Idempotency-Key': key } }))
+  }
   const sendReady = async (chip: string) => {
     const one = ready.find((known) => known[language] === chip)
     if (one !== undefined) await send({ text_id: one.text_id, language })

@@ -27,6 +27,7 @@ const page = (path: MorePage['path'], role: Role, shape: MorePage['shape'], load
 /** All pages by heading, in order. */
 export const MORE_SECTIONS = {
   day: [
+    page('parties', 'staff', 'list', () => import('./parties.tsx').then((at) => at.PartiesPage)),
     page('day', 'user', 'whole', () => import('./day.tsx').then((at) => at.DayScreen)),
     page('replay', 'staff', 'whole', () => import('./replay.tsx').then((at) => at.ReplayScreen)),
     page('reports', 'staff', 'whole', () => import('./reports.tsx').then((at) => at.ReportsScreen)),

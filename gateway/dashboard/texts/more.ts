@@ -6,6 +6,7 @@ export const moreTexts = defineTexts({
     back: 'Back to More',
     pages: {
       pace: ['Pace of play', 'Groups behind time'],
+      parties: ['Tee sheet', 'Tee times, give out and return carts'],
       day: ['Cart day', 'Drives and stops of one cart'],
       replay: ['Replay a day', 'All carts on the map, as they drove'],
       reports: ['Reports', 'Usage, batteries, traffic'],
@@ -90,6 +91,7 @@ export const moreTexts = defineTexts({
     back: 'Zurück zu Mehr',
     pages: {
       pace: ['Spieltempo', 'Gruppen im Rückstand'],
+      parties: ['Startzeiten', 'Carts ausgeben und zurücknehmen'],
       day: ['Tag eines Carts', 'Fahrten und Halte eines Carts'],
       replay: ['Tag abspielen', 'Alle Carts auf der Karte, wie sie fuhren'],
       reports: ['Berichte', 'Nutzung, Batterien, Verkehr'],

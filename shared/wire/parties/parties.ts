@@ -249,7 +249,6 @@ export type SheetColumn = (typeof SHEET_COLUMNS)[number]
 
 /** Line of a tee sheet; an absent field stays as it is in a known party. */
 export const sheetLineSchema = z.strictObject({ ...fields, tee_time: z.string(), external_id: externalIdSchema })
-type SheetLine = z.output<typeof sheetLineSchema>
 
 const flag = z.enum(['true', 'false']).default('false')
 export const sheetQuerySchema = z.object({

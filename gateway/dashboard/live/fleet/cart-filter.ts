@@ -57,10 +57,11 @@ export function typedCart(carts: Iterable<CartJson>, text: string): CartJson | u
   return isOnly ? cart : undefined
 }
 
-function rankOf({ cart, devices }: CartJson, wanted: string): number | null {
+function rankOf({ cart, devices, party }: CartJson, wanted: string): number | null {
   const number = cart.toLowerCase()
   if (number === wanted) return 0
   if (number.startsWith(wanted)) return 1
   if (number.includes(wanted)) return 2
-  return devices.some(({ name }) => name?.toLowerCase().includes(wanted)) ? 3 : null
+  const names = [...devices.map(({ name }) => name), party?.driver, ...(party?.players ?? [])]
+  return names.some((name) => name?.toLowerCase().includes(wanted)) ? 3 : null
 }

@@ -4,7 +4,10 @@ import { byNumber, isParked } from './marker-style.ts'
 /** Kilometres of the last seven days by cart; a missing cart is not known yet. */
 export type Usage = ReadonlyMap<string, number>
 
-/** True if a golfer can get the cart: in the barn, with a signal, in service, battery not low, no open alert. */
+/**
+ * True if a golfer can get the cart: in the barn, not given out, with a signal, in service, battery not low, no open
+ * alert.
+ */
 export function isFit(cart: CartJson): boolean {
   return (
     cart.kind === 'golf_cart' &&
@@ -12,6 +15,8 @@ export function isFit(cart: CartJson): boolean {
     (cart.state === 'in' || cart.is_asleep) &&
     !cart.is_low &&
     cart.out_of_service === null &&
+    cart.party === null &&
+    cart.kind === 'golf_cart' &&
     cart.open_alerts.length === 0
   )
 }

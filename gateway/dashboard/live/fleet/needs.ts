@@ -129,7 +129,8 @@ function needsOfCart(cart: CartJson, alerts: readonly AlertJson[]): AttentionIte
     if (alert.acknowledged_at === null) needs.set(reason, { cart, reason, at: ageOf(cart, reason, alert), alert })
     else seen.add(reason)
   }
-  if (cart.out_of_service === null)
+  // alerts of other vehicles open by the rules of their kind
+  if (cart.out_of_service === null && cart.kind === 'golf_cart')
     for (const reason of reasonsOf(cart))
       if (!needs.has(reason) && !seen.has(reason))
         needs.set(reason, { cart, reason, at: ageOf(cart, reason, null), alert: null })

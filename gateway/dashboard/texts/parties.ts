@@ -1,0 +1,108 @@
+import { defineTexts } from './texts.ts'
+
+/** Hand-out, return and tee sheet. */
+export const partyTexts = defineTexts({
+  en: {
+    giveOut: 'Give out',
+    giveOutAndUnlock: 'Give out and unlock',
+    return: 'Return',
+    returnAndLock: 'Return and lock',
+    askGive: (party: string) => `Give out carts: ${party}`,
+    walkIn: 'without a tee time',
+    askReturn: (carts: string) => `Return cart ${carts}?`,
+    carts: 'Carts',
+    cartsHint: 'Numbers with commas. They are unlocked; one without a signal when it connects.',
+    players: 'Players',
+    playersHint: 'Names with commas. Deleted after some days.',
+    holes: 'Holes',
+    teeTime: 'Tee time',
+    given: (name: string | null, until: string) =>
+      `${name === null ? 'Given out' : `Given to ${name}`}${until === '' ? '' : ` until ${until}`}`,
+    overdue: (name: string | null, since: string) => `${name === null ? '' : `${name}: `}Overdue since ${since}`,
+    whenParked: 'Returned when parked.',
+    done: (carts: string) => `Given out: ${carts}.`,
+    returned: (carts: string) => `Returned: ${carts}.`,
+    notLocked: (carts: string) => `Not locked: ${carts}.`,
+    states: { booked: 'Booked', out: 'Given out', over: 'Returned' },
+    import: 'Import a sheet',
+    importWhat:
+      'CSV with the columns tee_time and players (separated by |), start_hole, holes, note and external_id as needed.',
+    choose: 'CSV file',
+    replace: 'Delete booked tee times that are not in the file',
+    would: (created: number, updated: number, deleted: number) =>
+      `${created} new, ${updated} changed, ${deleted} deleted.`,
+    wrong: (count: number) => `Nothing imported: ${count} wrong lines.`,
+    line: (line: number, message: string) => `Line ${line}: ${message}`,
+    doIt: 'Import',
+    none: 'No tee times on this day.',
+    delete: 'Delete',
+    askDelete: (party: string) => `Delete tee time ${party}?`,
+    columns: { time: 'Time', party: 'Players', carts: 'Carts', action: 'Action' },
+    anyone: 'No names',
+    codes: {
+      cart_not_found: 'No cart has this number.',
+      cart_forbidden: 'This tablet may not use this cart.',
+      cart_given_out: 'A cart is given out already. Return it first.',
+      cart_out_of_service: 'A cart is out of service.',
+      not_a_golf_cart: 'Only golf carts are given out.',
+      party_is_over: 'All carts of this tee time are returned already.',
+      party_is_out: 'Carts of this tee time are given out already.',
+      party_not_found: 'This tee time was deleted.',
+      too_many_parties: 'This day has 1,000 tee times already.',
+    },
+  },
+  de: {
+    giveOut: 'Ausgeben',
+    giveOutAndUnlock: 'Ausgeben und entsperren',
+    return: 'Zurücknehmen',
+    returnAndLock: 'Zurücknehmen und sperren',
+    askGive: (party: string) => `Carts ausgeben: ${party}`,
+    walkIn: 'ohne Startzeit',
+    askReturn: (carts: string) => `Cart ${carts} zurücknehmen?`,
+    carts: 'Carts',
+    cartsHint: 'Nummern mit Kommas. Sie werden entsperrt; eines ohne Empfang, sobald es sich verbindet.',
+    players: 'Spieler',
+    playersHint: 'Namen mit Kommas. Nach einigen Tagen gelöscht.',
+    holes: 'Bahnen',
+    teeTime: 'Startzeit',
+    given: (name: string | null, until: string) =>
+      `${name === null ? 'Ausgegeben' : `An ${name} ausgegeben`}${until === '' ? '' : ` bis ${until}`}`,
+    overdue: (name: string | null, since: string) => `${name === null ? '' : `${name}: `}Überfällig seit ${since}`,
+    whenParked: 'Beim Parken zurückgenommen.',
+    done: (carts: string) => `Ausgegeben: ${carts}.`,
+    returned: (carts: string) => `Zurückgenommen: ${carts}.`,
+    notLocked: (carts: string) => `Nicht gesperrt: ${carts}.`,
+    states: { booked: 'Gebucht', out: 'Ausgegeben', over: 'Zurück' },
+    import: 'Liste importieren',
+    importWhat:
+      'CSV mit den Spalten tee_time und players (getrennt durch |), bei Bedarf start_hole, holes, note und external_id.',
+    choose: 'CSV-Datei',
+    replace: 'Gebuchte Startzeiten löschen, die nicht in der Datei stehen',
+    would: (created: number, updated: number, deleted: number) =>
+      `${created} neu, ${updated} geändert, ${deleted} gelöscht.`,
+    wrong: (count: number) => `Nichts importiert: ${count} falsche Zeilen.`,
+    line: (line: number, message: string) => `Zeile ${line}: ${message}`,
+    doIt: 'Importieren',
+    none: 'Keine Startzeiten an diesem Tag.',
+    delete: 'Löschen',
+    askDelete: (party: string) => `Startzeit ${party} löschen?`,
+    columns: { time: 'Zeit', party: 'Spieler', carts: 'Carts', action: 'Aktion' },
+    anyone: 'Ohne Namen',
+    codes: {
+      cart_not_found: 'Kein Cart hat diese Nummer.',
+      cart_forbidden: 'Dieses Tablet darf dieses Cart nicht benutzen.',
+      cart_given_out: 'Ein Cart ist schon ausgegeben. Erst zurücknehmen.',
+      cart_out_of_service: 'Ein Cart ist außer Betrieb.',
+      not_a_golf_cart: 'Nur Golfcarts werden ausgegeben.',
+      party_is_over: 'Alle Carts dieser Startzeit sind schon zurück.',
+      party_is_out: 'Carts dieser Startzeit sind schon ausgegeben.',
+      party_not_found: 'Diese Startzeit wurde gelöscht.',
+      too_many_parties: 'Dieser Tag hat schon 1.000 Startzeiten.',
+    },
+  },
+})
+
+/** Returns a text split at commas. */
+export function listOf(text: string): string[] {
+  return text.split(',').flatMap((part) => part.trim() || [])
+}
