@@ -73,7 +73,7 @@ export const signInTexts = defineTexts({
     cancel: 'Abbrechen',
     tryAgain: 'Erneut versuchen',
     otherWay: 'Andere Anmeldung',
-    welcome: 'Ihr Platz',
+    welcome: 'Dieser Platz',
     courseName: 'Name des Platzes',
     timeZone: 'Zeitzone',
     country: 'Land',
