@@ -18,7 +18,7 @@ export interface HandedOut {
   readonly holes: number
   readonly players: readonly string[]
   /** Oldest first. */
-  readonly notes: readonly { atMs: number; text: string; by: { user_id: string; name: string } | null }[]
+  readonly notes: readonly { at: string; text: string; by: { user_id: string; name: string } | null }[]
 }
 
 /** Difference of the times at which carts that play together tee off, and enter a hole. */

@@ -102,16 +102,24 @@ test('a cart shows staff notes, until they are removed', async () => {
 
 test('parties are listed without names, and shown with their carts', async () => {
   const nowMs = Date.now()
-  const given = { cart: '17', givenAtMs: nowMs, by: null, returnedAtMs: null, returned: null }
-  const fields = { startHole: 1, holes: 9, externalId: null, source: 'sheet', untilMs: null, by: null }
-  const at = { createdAtMs: nowMs, updatedAtMs: nowMs }
-  const booked = { partyId: 'p2', date: '2026-05-01', teeTimeMs: Date.UTC(2026, 4, 1, 8), carts: [], ...fields, ...at }
-  const out = { ...booked, partyId: 'p1', date: toIso(nowMs).slice(0, 10), teeTimeMs: null, carts: [given] }
-  const entityOf = (body: typeof booked | typeof out | { partyId: string; date: string }) => {
-    const { partyId: key, date } = body
+  const now = toIso(nowMs)
+  const given = { cart: '17', given_at: now, by: null, returned_at: null, returned: null }
+  const fields = { start_hole: 1, holes: 9, external_id: null, source: 'sheet', until: null, by: null }
+  const at = { created_at: now, updated_at: now }
+  const booked = {
+    party_id: 'p2',
+    date: '2026-05-01',
+    tee_time: '2026-05-01T08:00:00.000Z',
+    carts: [],
+    ...fields,
+    ...at,
+  }
+  const out = { ...booked, party_id: 'p1', date: now.slice(0, 10), tee_time: null, carts: [given] }
+  const entityOf = (body: typeof booked | typeof out | { party_id: string; date: string }) => {
+    const { party_id: key, date } = body
     return { table: 'party', key, body: { party_id: key, date, updated_at_ms: nowMs, body } }
   }
-  await site.pushEntities(entityOf(out), entityOf(booked), entityOf({ partyId: 'unreadable', date: '2026-05-01' }))
+  await site.pushEntities(entityOf(out), entityOf(booked), entityOf({ party_id: 'unreadable', date: '2026-05-01' }))
   const parties = async (query: string) => (await people.get(`${site.path}/parties${query}`)).parties
   const { body } = await people.request('GET', `${site.path}/parties`)
   assert.deepEqual(valuesOf(body.parties, 'party_id'), ['p2', 'p1'])

@@ -9,8 +9,8 @@ export async function partiesOf(sql: Sql, siteId: string, { from = '', to = '~' 
        AND ${date} >= $2 AND ${date} <= $3`,
     [siteId, from, to],
   )
-  const teeTimeOf = ({ teeTimeMs }: Party) => teeTimeMs ?? Number.MAX_SAFE_INTEGER
+  const orderOf = ({ tee_time, created_at }: Party) => `${tee_time ?? '~'} ${created_at}`
   return rows
     .flatMap(({ body }) => readParty(JSON.parse(body).body) ?? [])
-    .sort((a, b) => teeTimeOf(a) - teeTimeOf(b) || a.createdAtMs - b.createdAtMs)
+    .sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
 }

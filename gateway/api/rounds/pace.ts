@@ -84,13 +84,8 @@ function toPartyJson(one: JudgedParty, seen: ReadonlySet<string>, ids: ReadonlyS
     delays: one.delays.filter((id) => ids.has(id)),
     projected_end: isoOrNull(one.projectedEndMs),
     started_at: toIso(Math.min(...party.rounds.map(({ round }) => round.startedMs))),
-    last_note: lastNoteOf(party),
+    last_note: party.handedOut?.notes.at(-1) ?? null,
   }
-}
-
-function lastNoteOf({ handedOut }: JudgedParty['party']): PacePartyJson['last_note'] {
-  const note = handedOut?.notes.at(-1)
-  return note === undefined ? null : { at: toIso(note.atMs), text: note.text, by: note.by }
 }
 
 function tenths(minutes: number): number {

@@ -62,7 +62,7 @@ export function createRoundsApi({
 }: CourseDeps & RecordsDeps & MachineDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   const queries = new RememberedQueries(activeRoundQuerySchema)
-  const texts = new RoundTexts(({ cart, round }) => parties.partyAt(cart, round.startedMs)?.partyId ?? null)
+  const texts = new RoundTexts(({ cart, round }) => parties.partyAt(cart, round.startedMs)?.party_id ?? null)
 
   /** Returns the carts that the caller sees: those it sees whole, and those of which it sees some devices only. */
   function cartsFor(c: Context<ApiEnv>): { whole: Cart[]; parts: Cart[] } {
@@ -115,7 +115,7 @@ export function createRoundsApi({
       const partyAt = await parties.partiesIn(range, readerOwnerOf(c))
       const pace = { minutesPerHole: site.settings.minutesPerHole, nowMs: clock.nowMs() }
       const shown = found.map((one) => {
-        const partyId = partyAt(one.cart, one.round.startedMs)?.partyId ?? null
+        const partyId = partyAt(one.cart, one.round.startedMs)?.party_id ?? null
         return toRoundJson(one, { ...pace, partyId })
       })
       return c.json({ rounds: shown, pagination: paginationOf(page, shown), ...missing }, 200)

@@ -1,7 +1,7 @@
 import '#dashboard/ui/pages.css'
 import './day/day.css'
 import { useState } from 'preact/hooks'
-import { partyTexts } from '#dashboard/texts/parties.ts'
+import { partyTexts } from '#dashboard/texts/parties/parties.ts'
 import { AskButton } from '#dashboard/ui/ask-button.tsx'
 import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'

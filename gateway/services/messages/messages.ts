@@ -164,7 +164,7 @@ export class Messages {
       return visibleCarts.all(caller).filter(({ key }) => keys.has(key))
     }
     if (party_id !== undefined) {
-      const out = parties.require(caller, party_id).carts.filter(({ returnedAtMs }) => returnedAtMs === null)
+      const out = parties.require(caller, party_id).carts.filter(({ returned_at: at }) => at === null)
       return visibleCarts.all(caller).filter(({ key }) => out.some(({ cart }) => cart === key))
     }
     if (group_id !== undefined) {

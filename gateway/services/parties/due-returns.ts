@@ -27,13 +27,13 @@ export function dueReturnOf(
 
 /** True if the course has closed since, and the cart is in, or the next day has begun. */
 function isAfterClosing(
-  { givenAtMs }: HandedOut,
+  { given_at }: HandedOut,
   cart: Cart | undefined,
   { calendar, timeZone, nowMs }: Circumstances,
 ): boolean {
   const closing = calendar.lastClosing(nowMs)
   const closedMs = closing?.closesMs ?? timeZone.day(timeZone.local(nowMs).date).fromMs
-  if (givenAtMs >= closedMs) return false
+  if (Date.parse(given_at) >= closedMs) return false
   const endMs =
     closing === null
       ? closedMs + WITHOUT_HOURS_MS
@@ -42,7 +42,8 @@ function isAfterClosing(
 }
 
 /** True if the cart was unlocked or elsewhere since, and has been locked in a parking zone for long enough. */
-function isParked({ givenAtMs }: HandedOut, { verdict }: Cart, { returnAfterMin, nowMs }: Circumstances): boolean {
+function isParked({ given_at }: HandedOut, { verdict }: Cart, { returnAfterMin, nowMs }: Circumstances): boolean {
+  const givenAtMs = Date.parse(given_at)
   const { lock, stays, isInParking, stillSinceMs } = verdict
   if (!isInParking || lock?.isLocked !== true) return false
   const parkedMs = Math.min(...stays.filter(({ type }) => type === 'parking').map(({ sinceMs }) => sinceMs))

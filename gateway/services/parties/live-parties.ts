@@ -1,3 +1,4 @@
+import { toIso } from '#shared/time.ts'
 import type { Party } from '#shared/wire/parties/parties.ts'
 import { type CartParty, cartPartiesOf, stateOf } from '#shared/wire/parties/party-json.ts'
 
@@ -8,13 +9,13 @@ export class LiveParties {
 
   load(parties: readonly Party[], minutesPerHole: number, nowMs: number): void {
     this.#parties.clear()
-    for (const party of parties) this.#parties.set(party.partyId, party)
+    for (const party of parties) this.#parties.set(party.party_id, party)
     this.refresh(minutesPerHole, nowMs)
   }
 
   /** Takes changed parties; returns the carts whose view changed. */
   change(saved: readonly Party[], deleted: readonly string[], minutesPerHole: number, nowMs: number): string[] {
-    for (const party of saved) this.#parties.set(party.partyId, party)
+    for (const party of saved) this.#parties.set(party.party_id, party)
     for (const partyId of deleted) this.#parties.delete(partyId)
     return this.refresh(minutesPerHole, nowMs)
   }
@@ -35,7 +36,7 @@ export class LiveParties {
   /** Forgets what no round of today needs. */
   forgetBefore(sinceMs: number): void {
     for (const party of this.#parties.values())
-      if (party.updatedAtMs < sinceMs && stateOf(party) !== 'out') this.#parties.delete(party.partyId)
+      if (Date.parse(party.updated_at) < sinceMs && stateOf(party) !== 'out') this.#parties.delete(party.party_id)
   }
 
   /** Returns the party that a cart was given out to at a time; null for none. */
@@ -61,8 +62,9 @@ export class LiveParties {
 
 /** Returns the party among these that a cart was given out to at a time; null for none. */
 export function partyIn(parties: Iterable<Party>, cart: string, atMs: number): Party | null {
+  const at = toIso(atMs)
   for (const party of parties)
     for (const one of party.carts)
-      if (one.cart === cart && one.givenAtMs <= atMs && (one.returnedAtMs ?? Infinity) > atMs) return party
+      if (one.cart === cart && one.given_at <= at && (one.returned_at === null || one.returned_at > at)) return party
   return null
 }

@@ -8,7 +8,7 @@ import { AppError, ConflictError, describeError, InvalidRequestError, NotFoundEr
 import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { dateAfter } from '#shared/site/time-zone.ts'
-import { type Clock, DAY_MS, HOUR_MS } from '#shared/time.ts'
+import { type Clock, DAY_MS, HOUR_MS, toIso } from '#shared/time.ts'
 import {
   type HandedOut,
   type HandOut,
@@ -178,7 +178,7 @@ export class Parties implements Component {
   create(body: NewParty, by: PartyPerson, asking: CommandCaller): Promise<CommandBody<PartyOutcome>> {
     return this.#order({ party: body }, asking, (caller) => {
       const { clock, site } = this.#deps
-      const booked = withFields(emptyParty({ by, source: 'hand' }, clock.nowMs()), body, site.timeZone)
+      const booked = withFields(emptyParty({ by, source: 'hand' }, toIso(clock.nowMs())), body, site.timeZone)
       this.#requireRoom(booked)
       return this.#givingOf(caller, booked, body, by)
     })
@@ -222,10 +222,10 @@ export class Parties implements Component {
   /** Adds a note; the same text again within ten seconds is one. */
   addNote(callerNow: () => Caller, partyId: string, text: string, by: PartyPerson): Promise<Party> {
     return this.#change(callerNow, partyId, (party) => {
-      const atMs = this.#deps.clock.nowMs()
+      const nowMs = this.#deps.clock.nowMs()
       const last = party.notes.at(-1)
-      if (last?.text === text && Math.abs(atMs - last.atMs) < REPEATED_NOTE_MS) return party
-      return { ...party, notes: [...party.notes, { atMs, text, by }].slice(-PARTY_NOTES_MAX) }
+      if (last?.text === text && Math.abs(nowMs - Date.parse(last.at)) < REPEATED_NOTE_MS) return party
+      return { ...party, notes: [...party.notes, { at: toIso(nowMs), text, by }].slice(-PARTY_NOTES_MAX) }
     })
   }
 
@@ -246,12 +246,11 @@ export class Parties implements Component {
   ): Promise<SheetResult> {
     return this.#turns.take(async () => {
       const { store, clock, site } = this.#deps
-      const nowMs = clock.nowMs()
       const known = [...new Set(rows.map(({ date }) => date))].flatMap((date) => store.read.partiesOfDay(date))
-      const create = () => emptyParty({ by, source: 'sheet' }, nowMs)
+      const create = () => emptyParty({ by, source: 'sheet' }, toIso(clock.nowMs()))
       const plan = planSheet(rows, { known, replaces, create, timeZone: site.timeZone })
       const saved = [...plan.created, ...plan.updated].map((party) => this.#dated(party))
-      const deleted = plan.deleted.map(({ partyId }) => partyId)
+      const deleted = plan.deleted.map(({ party_id }) => party_id)
       if (!isDryRun && saved.length + deleted.length > 0) await this.#save({ saved, deleted }, plan.deleted)
       return {
         created: plan.created.length,
@@ -263,9 +262,9 @@ export class Parties implements Component {
   }
 
   /** Throws `party_exists` and `too_many_parties`. */
-  #requireRoom({ partyId, date, externalId }: Party): void {
-    const others = this.#deps.store.read.partiesOfDay(date).filter((one) => one.partyId !== partyId)
-    if (externalId !== null && others.some((one) => one.externalId === externalId))
+  #requireRoom({ party_id, date, external_id }: Party): void {
+    const others = this.#deps.store.read.partiesOfDay(date).filter((one) => one.party_id !== party_id)
+    if (external_id !== null && others.some((one) => one.external_id === external_id))
       throw new ConflictError('party_exists', `${date} already has a party with this external_id`)
     if (others.length >= PARTIES_A_DAY)
       throw new ConflictError('too_many_parties', `${date} already has ${PARTIES_A_DAY} parties`)
@@ -293,7 +292,7 @@ export class Parties implements Component {
     const keys = new Set(chosen.map(({ key }) => key))
     const handedOut = chosen.map(({ key: cart }, i): HandedOut => {
       const driver = carts[i]?.driver ?? null
-      return { cart, driver, givenAtMs: clock.nowMs(), by, returnedAtMs: null, returned: null }
+      return { cart, driver, given_at: toIso(clock.nowMs()), by, returned_at: null, returned: null }
     })
     const all = [...party.carts, ...handedOut]
     if (all.filter(isOut).length > PARTY_CARTS_MAX)
@@ -324,7 +323,7 @@ export class Parties implements Component {
     if (!this.#sees(caller, key)) throw refused('forbidden', 'cart_forbidden', `cart ${key} is outside your scope`)
     const cart = this.#deps.carts.evaluateNow(known)
     const out = this.#live.ofCart(key)
-    if (out !== null && (!move || out.party.partyId === party.partyId))
+    if (out !== null && (!move || out.party.party_id === party.party_id))
       throw refused('conflict', 'cart_given_out', `cart ${key} is given out already`)
     if (cart.notes.outOfService !== null)
       throw refused('conflict', 'cart_out_of_service', `cart ${key} is out of service`)
@@ -351,9 +350,9 @@ export class Parties implements Component {
   }
 
   #returned(party: Party, keys: ReadonlySet<string>, returned: HandedOut['returned']): Party {
-    const returnedAtMs = this.#deps.clock.nowMs()
+    const returned_at = toIso(this.#deps.clock.nowMs())
     const isReturned = (one: HandedOut) => isOut(one) && keys.has(one.cart)
-    return { ...party, carts: party.carts.map((one) => (isReturned(one) ? { ...one, returned, returnedAtMs } : one)) }
+    return { ...party, carts: party.carts.map((one) => (isReturned(one) ? { ...one, returned, returned_at } : one)) }
   }
 
   /** Makes a change together with commands to its carts. */
@@ -367,7 +366,7 @@ export class Parties implements Component {
       const planned = (caller: Caller) => {
         const { command, choices, saved } = plan(caller)
         changes = { saved: saved.map((party) => this.#dated(party)), deleted: [] }
-        const [{ partyId }] = saved
+        const [{ party_id: partyId }] = saved
         const outcomeOf = (made: readonly LockResult[]) => ({
           partyId,
           results: made.map((one) => resultOf(command, one)),
@@ -394,7 +393,7 @@ export class Parties implements Component {
   }
 
   #dated(party: Party): Party {
-    return { ...party, updatedAtMs: this.#deps.clock.nowMs() }
+    return { ...party, updated_at: toIso(this.#deps.clock.nowMs()) }
   }
 
   #save(changes: PartyChanges, deleted: readonly Party[]): Promise<unknown> {
@@ -464,7 +463,7 @@ export class Parties implements Component {
       const due = party.carts.map((one) => (isOut(one) ? dueReturnOf(one, carts.find(one.cart), circumstances) : null))
       if (due.every((returned) => returned === null)) return []
       const returned = (one: HandedOut, i: number): HandedOut =>
-        due[i] == null ? one : { ...one, returned: due[i], returnedAtMs: nowMs }
+        due[i] == null ? one : { ...one, returned: due[i], returned_at: toIso(nowMs) }
       return [{ ...party, carts: party.carts.map(returned) }]
     })
   }
@@ -490,7 +489,7 @@ export class Parties implements Component {
     const until = dateAfter(today, -Math.max(1, site.settings.namesKeptDays))
     let parties = 0
     while (this.#namesDay !== today) {
-      const input = { until, today, nowMs: clock.nowMs() }
+      const input = { until, today, now: toIso(clock.nowMs()) }
       const step: Party[] = await store.write('deletePartyNames', input, (changed) => {
         if (changed.length > 0) this.#saved({ saved: changed, deleted: [] }, [])
         else this.#namesDay = today

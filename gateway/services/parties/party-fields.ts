@@ -6,42 +6,39 @@ import type { NewParty, Party } from '#shared/wire/parties/parties.ts'
 export type PartyFields = Partial<Omit<NewParty, 'carts' | 'unlock' | 'move'>>
 
 export function withFields(party: Party, fields: PartyFields, timeZone: TimeZone): Party {
-  const { players, tee_time, start_hole, holes, note, external_id, until } = fields
-  const teeTimeMs = changed(party.teeTimeMs, tee_time)
+  const { tee_time = party.tee_time, until = party.until, start_hole = party.start_hole } = fields
+  const { players = party.players, holes = party.holes, note = party.note, external_id = party.external_id } = fields
+  const date = timeZone.local(Date.parse(tee_time ?? party.created_at)).date
   return {
     ...party,
-    teeTimeMs,
-    date: timeZone.local(teeTimeMs ?? party.createdAtMs).date,
-    players: changed(party.players, players) ?? [],
-    startHole: changed(party.startHole, start_hole),
-    holes: changed(party.holes, holes) ?? 18,
-    note: changed(party.note, note) || null,
-    externalId: changed(party.externalId, external_id),
-    untilMs: changed(party.untilMs, until),
+    date,
+    tee_time,
+    until,
+    start_hole,
+    external_id,
+    players: players ?? [],
+    holes: holes ?? 18,
+    note: note || null,
   }
 }
 
-function changed<Value>(before: Value, now: Value | null | undefined): Value | null {
-  return now === undefined ? before : now
-}
-
 /** Returns a new party without fields. */
-export function emptyParty({ by, source }: Pick<Party, 'by' | 'source'>, nowMs: number): Party {
+export function emptyParty({ by, source }: Pick<Party, 'by' | 'source'>, now: string): Party {
   return {
-    partyId: newUuid(),
+    party_id: newUuid(),
     date: '',
-    teeTimeMs: null,
-    startHole: null,
+    tee_time: null,
+    start_hole: null,
     holes: 18,
     players: [],
     note: null,
-    externalId: null,
+    external_id: null,
     source,
-    untilMs: null,
+    until: null,
     carts: [],
     notes: [],
     by,
-    createdAtMs: nowMs,
-    updatedAtMs: nowMs,
+    created_at: now,
+    updated_at: now,
   }
 }

@@ -1,7 +1,7 @@
 import { AppError, InvalidRequestError, type LineError } from '#shared/errors.ts'
 import type { CsvRow } from '#shared/history/csv-rows.ts'
 import { isCalendarDate, type TimeZone } from '#shared/site/time-zone.ts'
-import { parseIso } from '#shared/time.ts'
+import { parseIso, toIso } from '#shared/time.ts'
 import {
   PARTIES_A_DAY,
   type Party,
@@ -109,8 +109,8 @@ function readLine(line: number, fields: unknown, { date: day, timeZone }: Sheet)
   const teeTimeMs = teeTimeOf(text, day, timeZone)
   if (teeTimeMs === null) return wrong('invalid', 'tee_time: must be HH:MM, or a time such as 2026-05-01T08:30:00Z')
   const { date } = timeZone.local(teeTimeMs)
-  const { external_id: id = null, start_hole: startHole = null } = others
-  return { line, date, fields: { ...others, tee_time: teeTimeMs }, key: keyOf(date, id, teeTimeMs, startHole) }
+  const row = { ...others, tee_time: toIso(teeTimeMs) }
+  return { line, date, fields: row, key: keyOf({ ...row, date }) }
 }
 
 /** Returns the time of a text; null for none. Throws `missing_parameter` for HH:MM without a day. */
@@ -143,8 +143,7 @@ export function planSheet(rows: readonly SheetRow[], { known, replaces, create, 
   const plan: SheetPlan = { created: [], updated: [], unchanged: 0, deleted: [] }
   const byKey = new Map<string, Party>()
   for (const party of known) {
-    const { date, externalId, teeTimeMs, startHole, source } = party
-    if (externalId !== null || source === 'sheet') byKey.set(keyOf(date, externalId, teeTimeMs, startHole), party)
+    if (party.external_id !== null || party.source === 'sheet') byKey.set(keyOf(party), party)
   }
   for (const { key, fields } of rows) {
     const before = byKey.get(key)
@@ -165,8 +164,10 @@ export function planSheet(rows: readonly SheetRow[], { known, replaces, create, 
   return plan
 }
 
-function keyOf(date: string, externalId: string | null, teeTimeMs: number | null, startHole: number | null): string {
-  return JSON.stringify(externalId === null ? [date, teeTimeMs, startHole] : [date, externalId])
+type KeyFields = Pick<PartyFields, 'tee_time' | 'start_hole' | 'external_id'> & { date: string }
+
+function keyOf({ date, external_id = null, tee_time, start_hole = null }: KeyFields): string {
+  return JSON.stringify(external_id === null ? [date, tee_time, start_hole] : [date, external_id])
 }
 
 function invalidSheet(errors: LineError[]): InvalidRequestError {

@@ -46,7 +46,10 @@ export class Pace {
     const nowMs = clock.nowMs()
     const { minutesPerHole, teeIntervalMin, delayFromMin } = site.settings
     const settings = { minutesPerHole, teeIntervalMin, delayFromMin, holes: rounds.holes() }
-    const handedOutOf = ({ cart, round }: CartRound) => parties.partyAt(cart, round.startedMs)
+    const handedOutOf = ({ cart, round }: CartRound) => {
+      const party = parties.partyAt(cart, round.startedMs)
+      return party && { ...party, partyId: party.party_id }
+    }
     return judgePace(pacePartiesOf(rounds.recent(), handedOutOf, nowMs), settings, nowMs)
   }
 }

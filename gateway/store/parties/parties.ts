@@ -1,6 +1,6 @@
 import type { AuditAction } from '#shared/audit-actions.ts'
-import { type Party, readParty, toStoredParty } from '#shared/wire/parties/parties.ts'
-import { type PartyFilter, partyTest, toPartyFields } from '#shared/wire/parties/party-json.ts'
+import { type Party, readParty, splitParty } from '#shared/wire/parties/parties.ts'
+import { type PartyFilter, partyTest } from '#shared/wire/parties/party-json.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 import { type AuditRecord, differences, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
@@ -53,7 +53,7 @@ function readParties(connection: Connection, sql: string, ...values: (string | n
 
 /** Parties with a cart that is out, and those that changed since. */
 export function listLiveParties(connection: Connection, sinceMs: number): Party[] {
-  const isAnyOut = `EXISTS (SELECT 1 FROM json_each(body, '$.carts') WHERE value ->> 'returnedAtMs' IS NULL)`
+  const isAnyOut = `EXISTS (SELECT 1 FROM json_each(body, '$.carts') WHERE value ->> 'returned_at' IS NULL)`
   return readParties(connection, `WHERE updated_at_ms >= ? OR ${isAnyOut} ORDER BY rowid`, sinceMs)
 }
 
@@ -81,10 +81,10 @@ export interface PartyQuery extends PartyFilter {
 
 export function listParties({ connection }: Pick<ReaderTools, 'connection'>, query: PartyQuery): Party[] {
   const { from = '', to = '~', order, limit, offset, ...filter } = query
-  const teeTime = "body ->> 'teeTimeMs'"
+  const teeTime = "body ->> 'tee_time'"
   const rows = connection.statement<PartyRow>(
     `SELECT body, names FROM party WHERE date BETWEEN ? AND ?
-     ORDER BY ${teeTime} IS NULL, ${teeTime} ${order}, body ->> 'createdAtMs' ${order}, rowid ${order}`,
+     ORDER BY ${teeTime} IS NULL, ${teeTime} ${order}, body ->> 'created_at' ${order}, rowid ${order}`,
   )
   const isWanted = partyTest(filter)
   const found: Party[] = []
@@ -107,14 +107,14 @@ function overwriting<Result>({ db }: Connection, change: () => Result): Result {
 }
 
 function save(connection: Connection, party: Party): void {
-  const { body, names: stored } = toStoredParty(party)
+  const { body, names: stored } = splitParty(party)
   connection.run(
     `INSERT INTO party (party_id, date, updated_at_ms, body, names) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET date = excluded.date, updated_at_ms = excluded.updated_at_ms, body = excluded.body,
        names = excluded.names`,
-    party.partyId,
+    party.party_id,
     party.date,
-    party.updatedAtMs,
+    Date.parse(party.updated_at),
     JSON.stringify(body),
     stored && JSON.stringify(stored),
   )
@@ -136,7 +136,7 @@ export const saveParties = write(
     }),
   {
     audit: (connection, { saved, deleted }) => {
-      const ids = [...saved.map(({ partyId }) => partyId), ...deleted]
+      const ids = [...saved.map(({ party_id }) => party_id), ...deleted]
       const before = new Map(ids.map((id) => [id, auditedFields(connection, id)]))
       return () => ids.flatMap((id) => changeOf(id, before.get(id) ?? null, auditedFields(connection, id)))
     },
@@ -151,10 +151,10 @@ const PERSONAL = ['players', 'driver', 'note', 'notes', 'external_id']
 function auditedFields(connection: Connection, partyId: string): Fields | null {
   const party = findParty(connection, partyId)
   if (party === undefined) return null
-  const { carts, ...fields } = toPartyFields(party)
+  const { carts, updated_at: _, ...fields } = party
   return {
     ...fields,
-    carts: carts.map(({ driver: _, ...cart }) => cart),
+    carts: carts.map(({ driver: __, ...cart }) => cart),
     driver: carts.map(({ driver }) => driver),
   }
 }
@@ -177,12 +177,12 @@ const STEP_ROWS = 500
 
 /** Deletes the names in some parties up to a local day; after the last ones records `today`. Returns the parties. */
 export const deletePartyNames = write(
-  (connection: Connection, { until, today, nowMs }: { until: string; today: string; nowMs: number }): Party[] =>
+  (connection: Connection, { until, today, now }: { until: string; today: string; now: string }): Party[] =>
     overwriting(connection, () => {
       const due = readParties(connection, 'WHERE date <= ? AND names IS NOT NULL LIMIT ?', until, STEP_ROWS)
       const blanked = due.map((party): Party => {
         const carts = party.carts.map((one) => ({ ...one, driver: null }))
-        return { ...party, carts, players: [], note: null, externalId: null, notes: [], updatedAtMs: nowMs }
+        return { ...party, carts, players: [], note: null, external_id: null, notes: [], updated_at: now }
       })
       for (const party of blanked) save(connection, party)
       if (due.length < STEP_ROWS)

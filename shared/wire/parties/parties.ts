@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isCalendarDate } from '#shared/site/time-zone.ts'
-import { parseIso } from '#shared/time.ts'
+import { parseIso, toIso } from '#shared/time.ts'
 import { bySchema, cartPartyFields } from '../carts.ts'
 import { oneLine, oneLineUpTo } from '../schema/name.ts'
 import { choiceParam, dateParam, isoSchema, pageQuery, paginationSchema, searchParam } from '../schema/params.ts'
@@ -18,8 +18,7 @@ const cartNameSchema = z.string().min(1).max(128).meta({ description: 'Cart as i
 const personSchema = oneLineUpTo(100).min(1)
 const driverSchema = personSchema.nullable().meta({ description: 'Name of the driver.', example: 'Miller' })
 const byOrNullSchema = bySchema.nullable().meta({ description: 'Acting user; null for the gateway.' })
-const untilSchema = dateParam.nullish().meta({ description: 'Expected end; null for the default.' })
-const sourceSchema = z.enum(['hand', 'sheet']).meta({ description: 'sheet: imported with a tee sheet.' })
+const untilSchema = dateParam.transform(toIso).nullish().meta({ description: 'Expected end; null for the default.' })
 const returnedSchema = z.enum(['hand', 'parked', 'closing', 'moved']).nullable().meta({
   description: 'hand: by staff. parked: locked in a parking zone. closing: after closing. moved: to another party.',
 })
@@ -31,7 +30,7 @@ const fields = {
     .max(PLAYERS_MAX)
     .nullish()
     .meta({ description: 'Names of the players.', example: ['Miller', 'Jones'] }),
-  tee_time: dateParam.nullish().meta({ description: 'Tee time; null if unknown.' }),
+  tee_time: dateParam.transform(toIso).nullish().meta({ description: 'Tee time; null if unknown.' }),
   start_hole: z.number().int().min(1).max(99).nullish().meta({ description: 'First hole.', example: 1 }),
   holes: z.literal([9, 18]).nullish().meta({ description: 'Number of holes to be played; default 18.', example: 18 }),
   note: oneLineUpTo(500).nullish().meta({ description: 'Note of staff on the party.' }),
@@ -50,102 +49,80 @@ const partyCartSchema = z.object({
   returned: returnedSchema,
 })
 
+const storedFields = {
+  party_id: cartPartyFields.party_id,
+  date: z.string().meta({ description: 'Local day of the tee time, else of the creation.', example: '2026-05-01' }),
+  tee_time: cartPartyFields.tee_time,
+  start_hole: cartPartyFields.start_hole,
+  holes: cartPartyFields.holes,
+  players: cartPartyFields.players,
+  note: z.string().nullable().meta({ description: 'Note of staff on the party.' }),
+  external_id: z.string().nullable().meta({ description: 'Id in the booking system.', example: 'B-1042' }),
+  source: z.enum(['hand', 'sheet']).meta({ description: 'sheet: imported with a tee sheet.' }),
+  until: cartPartyFields.until,
+  carts: z.array(partyCartSchema).meta({ description: 'Carts in scope, in the order of hand-out.' }),
+  notes: z.array(
+    z.object({ at: isoSchema, text: z.string().meta({ description: 'Text of the note.' }), by: byOrNullSchema }),
+  ),
+  created_at: isoSchema,
+  updated_at: isoSchema,
+  by: byOrNullSchema,
+}
+
 export const partySchema = z
   .object({
-    party_id: cartPartyFields.party_id,
+    ...storedFields,
     state: z.enum(PARTY_STATES).meta({
       description: 'booked: no cart was given out yet. out: a cart is not returned. over: all are returned.',
     }),
-    date: z.string().meta({ description: 'Local day of the tee time, else of the creation.', example: '2026-05-01' }),
-    tee_time: cartPartyFields.tee_time,
-    start_hole: cartPartyFields.start_hole,
-    holes: cartPartyFields.holes,
-    players: cartPartyFields.players,
-    note: z.string().nullable().meta({ description: 'Note of staff on the party.' }),
-    external_id: z.string().nullable().meta({ description: 'Id in the booking system.', example: 'B-1042' }),
-    source: sourceSchema,
-    until: cartPartyFields.until,
     is_overdue: cartPartyFields.is_overdue,
-    carts: z.array(partyCartSchema).meta({ description: 'Carts in scope, in the order of hand-out.' }),
-    notes: z.array(
-      z.object({ at: isoSchema, text: z.string().meta({ description: 'Text of the note.' }), by: byOrNullSchema }),
-    ),
-    created_at: isoSchema,
-    updated_at: isoSchema,
-    by: byOrNullSchema,
   })
   .meta({ id: 'Party' })
 export type PartyJson = z.infer<typeof partySchema>
 
-/** Name or text of which an erasure may have left an empty one. */
-const erasableSchema = z
-  .string()
-  .nullable()
-  .default(null)
-  .transform((text) => text || null)
-
-/** Party as stored; without players, drivers and notes as replicated to the hub. */
-const storedPartySchema = z.object({
-  partyId: z.string(),
-  date: z.string(),
-  teeTimeMs: z.number().nullable(),
-  startHole: z.number().nullable(),
-  holes: z.number(),
-  players: z
-    .array(z.string())
-    .default([])
-    .transform((players) => players.filter((name) => name !== '')),
-  note: erasableSchema,
-  externalId: erasableSchema,
-  source: sourceSchema,
-  /** Null for the default. */
-  untilMs: z.number().nullable(),
-  /** In the order of hand-out. */
-  carts: z.array(
-    z.object({
-      cart: z.string(),
-      driver: erasableSchema,
-      givenAtMs: z.number(),
-      by: byOrNullSchema,
-      returnedAtMs: z.number().nullable(),
-      returned: returnedSchema,
-    }),
-  ),
-  notes: z
-    .array(z.object({ atMs: z.number(), text: z.string(), by: byOrNullSchema }))
-    .default([])
-    .transform((notes) => notes.filter(({ text }) => text !== '')),
-  by: byOrNullSchema,
-  createdAtMs: z.number(),
-  updatedAtMs: z.number(),
-})
-/** Carts that play together. Replaced as a whole, never changed. */
+const storedPartySchema = z.object(storedFields)
+/** Party as stored: `until` is null for the default. Replaced as a whole, never changed. */
 export type Party = Readonly<z.output<typeof storedPartySchema>>
 export type HandedOut = Party['carts'][number]
 
-/** Columns of a stored party; `names` are those of golfers, which do not leave the course. */
-export interface StoredParty {
-  body: object
-  names: object | null
-}
+/** Fields of a party that do not leave the course, with the driver of each cart. */
+const partyNamesSchema = z.object({
+  players: z.array(z.string()),
+  note: z.string().nullable(),
+  notes: storedFields.notes,
+  drivers: z.array(z.string().nullable()),
+})
+const NO_NAMES: z.output<typeof partyNamesSchema> = { players: [], note: null, notes: [], drivers: [] }
 
-export function toStoredParty({ players, note, notes, ...party }: Party): StoredParty {
-  const drivers = party.carts.map(({ driver }) => driver)
+/** Splits a party into its fields for the hub, and its names; null for none. */
+export function splitParty({ players, note, notes, ...others }: Party): { body: object; names: object | null } {
+  const drivers = others.carts.map(({ driver }) => driver)
   const hasNames =
-    players.length + notes.length > 0 || note !== null || party.externalId !== null || drivers.some((name) => name)
+    players.length + notes.length > 0 || note !== null || others.external_id !== null || drivers.some((name) => name)
   return {
-    body: { ...party, carts: party.carts.map(({ driver: _, ...cart }) => cart) },
+    body: { ...others, carts: others.carts.map(({ driver: _, ...cart }) => cart) },
     names: hasNames ? { players, note, notes, drivers } : null,
   }
 }
 
-const storedNamesSchema = z.looseObject({ drivers: z.array(z.string().nullable()).default([]) })
+const bodySchema = storedPartySchema
+  .omit({ players: true, note: true, notes: true })
+  .extend({ carts: z.array(partyCartSchema.omit({ driver: true })) })
 
-/** Reads a stored or replicated party; undefined for anything else. */
+/** Reads a stored or replicated party, without what an erasure has blanked; undefined for anything else. */
 export function readParty(body: unknown, names: unknown = null): Party | undefined {
-  const { drivers = [], ...others } = storedNamesSchema.safeParse(names ?? {}).data ?? {}
-  const party = storedPartySchema.safeParse({ ...Object(body), ...others }).data
-  return party && { ...party, carts: party.carts.map((one, i) => ({ ...one, driver: drivers[i] || null })) }
+  const party = bodySchema.safeParse(body).data
+  const { players, note, notes, drivers } = partyNamesSchema.safeParse(names).data ?? NO_NAMES
+  return (
+    party && {
+      ...party,
+      external_id: party.external_id || null,
+      carts: party.carts.map((one, i) => ({ ...one, driver: drivers[i] || null })),
+      players: players.filter((name) => name !== ''),
+      note: note || null,
+      notes: notes.filter(({ text }) => text !== ''),
+    }
+  )
 }
 
 export const partyParams = z.object({ id: z.string().meta({ description: 'party_id', example: '5c0e…' }) })

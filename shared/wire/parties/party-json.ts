@@ -1,6 +1,6 @@
 import { textSearch } from '#shared/device-filter.ts'
 import type { TimeZone } from '#shared/site/time-zone.ts'
-import { isoOrNull, MINUTE_MS, toIso } from '#shared/time.ts'
+import { isoOrNull, MINUTE_MS } from '#shared/time.ts'
 import type { CartJson } from '../carts.ts'
 import type { HandedOut, Party, PartyJson, PartyState } from './parties.ts'
 
@@ -12,15 +12,20 @@ export function stateOf({ carts }: Pick<Party, 'carts'>): PartyState {
   return carts.some(isOut) ? 'out' : 'over'
 }
 
-export function isOut({ returnedAtMs }: HandedOut): boolean {
-  return returnedAtMs === null
+export function isOut({ returned_at }: HandedOut): boolean {
+  return returned_at === null
 }
 
 /** Returns the expected end; null while booked. */
-function untilOf({ carts, teeTimeMs, holes, untilMs }: Party, minutesPerHole: number): number | null {
+function untilOf({ carts, tee_time, holes, until }: Party, minutesPerHole: number): number | null {
   const [first] = carts
-  if (first === undefined || untilMs !== null) return untilMs
-  return Math.max(first.givenAtMs, teeTimeMs ?? 0) + holes * minutesPerHole * MINUTE_MS + RETURN_MS
+  if (until !== null) return Date.parse(until)
+  if (first === undefined) return null
+  return (
+    Math.max(Date.parse(first.given_at), Date.parse(tee_time ?? first.given_at)) +
+    holes * minutesPerHole * MINUTE_MS +
+    RETURN_MS
+  )
 }
 
 function isOverdue(party: Party, minutesPerHole: number, nowMs: number): boolean {
@@ -28,46 +33,17 @@ function isOverdue(party: Party, minutesPerHole: number, nowMs: number): boolean
   return stateOf(party) === 'out' && untilMs !== null && untilMs < nowMs
 }
 
-/** Stored fields of a party as JSON. */
-export function toPartyFields(party: Party) {
-  return {
-    party_id: party.partyId,
-    date: party.date,
-    tee_time: isoOrNull(party.teeTimeMs),
-    start_hole: party.startHole,
-    holes: party.holes,
-    players: party.players,
-    note: party.note,
-    external_id: party.externalId,
-    source: party.source,
-    until: isoOrNull(party.untilMs),
-    carts: party.carts.map(({ cart, driver, givenAtMs, by, returnedAtMs, returned }) => ({
-      cart,
-      driver,
-      given_at: toIso(givenAtMs),
-      by,
-      returned_at: isoOrNull(returnedAtMs),
-      returned,
-    })),
-    notes: party.notes.map(({ atMs, text, by }) => ({ at: toIso(atMs), text, by })),
-    created_at: toIso(party.createdAtMs),
-    by: party.by,
-  }
-}
-
 /** Party as sent to those who see only some of its carts. */
 export function toPartyJson(
   party: Party,
   { minutesPerHole, nowMs, sees }: { minutesPerHole: number; nowMs: number; sees: (cart: string) => boolean },
 ): PartyJson {
-  const fields = toPartyFields(party)
   return {
-    ...fields,
+    ...party,
     state: stateOf(party),
     until: isoOrNull(untilOf(party, minutesPerHole)),
     is_overdue: isOverdue(party, minutesPerHole, nowMs),
-    carts: fields.carts.filter(({ cart }) => sees(cart)),
-    updated_at: toIso(party.updatedAtMs),
+    carts: party.carts.filter(({ cart }) => sees(cart)),
   }
 }
 
@@ -89,7 +65,7 @@ export function partyTest({ state, cart, search = '', visible }: PartyFilter): (
   const isFound = search.trim() === '' ? undefined : textSearch(search)
   return (party) => {
     const seen = party.carts.filter((one) => visible?.includes(one.cart) ?? true)
-    const texts = [party.externalId, ...party.players, ...seen.flatMap((one) => [one.cart, one.driver])]
+    const texts = [party.external_id, ...party.players, ...seen.flatMap((one) => [one.cart, one.driver])]
     return (
       seen.length >= Math.min(1, party.carts.length) &&
       (state === undefined || stateOf(party) === state) &&
@@ -126,14 +102,14 @@ export function toCartPartyJson(
   seesNames: boolean,
 ): CartJson['party'] {
   return {
-    party_id: party.partyId,
+    party_id: party.party_id,
     players: seesNames ? party.players : [],
     driver: seesNames ? handedOut.driver : null,
     holes: party.holes,
-    tee_time: isoOrNull(party.teeTimeMs),
-    start_hole: party.startHole,
+    tee_time: party.tee_time,
+    start_hole: party.start_hole,
     until: isoOrNull(untilMs),
     is_overdue: overdue,
-    given_at: toIso(handedOut.givenAtMs),
+    given_at: handedOut.given_at,
   }
 }

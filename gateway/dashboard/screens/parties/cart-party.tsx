@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { partyNameOf } from '#dashboard/live/fleet/party-name.ts'
-import { partyTexts } from '#dashboard/texts/parties.ts'
+import { partyTexts } from '#dashboard/texts/parties/parties.ts'
 import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import type { CartJson } from '#shared/wire/carts.ts'

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { orderGiveOut } from '#dashboard/live/fleet/give-out.ts'
-import { listOf, partyTexts } from '#dashboard/texts/parties.ts'
+import { listOf, partyTexts } from '#dashboard/texts/parties/parties.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { SelectField } from '#dashboard/ui/fields/select-field.tsx'
 import { Question } from '#dashboard/ui/question.tsx'

@@ -1,5 +1,5 @@
 import { formatTime } from '#dashboard/texts/format.ts'
-import { partyTexts } from '#dashboard/texts/parties.ts'
+import { partyTexts } from '#dashboard/texts/parties/parties.ts'
 import { refusalText } from '#dashboard/ui/refusal.ts'
 import { ApiError } from '#shared/client.ts'
 import type { PartyJson } from '#shared/wire/parties/parties.ts'

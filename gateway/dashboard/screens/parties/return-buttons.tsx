@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { partyTexts } from '#dashboard/texts/parties.ts'
+import { partyTexts } from '#dashboard/texts/parties/parties.ts'
 import { Button } from '#dashboard/ui/button.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Question } from '#dashboard/ui/question.tsx'

@@ -1,4 +1,4 @@
-import { defineTexts } from './texts.ts'
+import { defineTexts } from '../texts.ts'
 
 /** Hand-out, return and tee sheet. */
 export const partyTexts = defineTexts({
@@ -75,7 +75,7 @@ export const partyTexts = defineTexts({
     states: { booked: 'Gebucht', out: 'Ausgegeben', over: 'Zurück' },
     import: 'Liste importieren',
     importWhat:
-      'CSV mit den Spalten tee_time und players (getrennt durch |), bei Bedarf start_hole, holes, note und external_id.',
+      'CSV mit den Spalten tee_time und players (getrennt durch |), bei Bedarf start_hole, holes, note, external_id.',
     choose: 'CSV-Datei',
     replace: 'Gebuchte Startzeiten löschen, die nicht in der Datei stehen',
     would: (created: number, updated: number, deleted: number) =>
