@@ -36,6 +36,8 @@ import { type ApiEnv, createApi, listerOf, requireStaff, staffOnly } from '../ap
 import type { CommandsDeps, CourseDeps, PeopleDeps } from '../deps.ts'
 
 const JSON_TYPE = 'application/json'
+const REFUSALS = [400, 403, 404, 409, 413, 415] as const
+const RESULTS = 'The party, and for each cart its command, or the reason for having none.'
 
 /** `/parties`: tee times, and the carts that are given out to them. For staff. */
 export function createPartiesApi({
@@ -64,11 +66,14 @@ export function createPartiesApi({
     return { caller: c.var.user.caller, idempotencyKey, callerNow: staffNow(c) }
   }
 
-  function answerOf(c: Context<ApiEnv>, { outcome, isRepeated }: CommandBody<PartyOutcome>) {
+  function partyOf(c: Context<ApiEnv>, partyId: string) {
     const { caller } = c.var.user
+    return parties.toJson(caller, parties.require(caller, partyId))
+  }
+
+  function answerOf(c: Context<ApiEnv>, { outcome, isRepeated }: CommandBody<PartyOutcome>) {
     if (isRepeated) c.header('idempotency-replayed', 'true')
-    const party = parties.toJson(caller, parties.require(caller, outcome.partyId))
-    return { party, results: [...outcome.results] }
+    return { party: partyOf(c, outcome.partyId), results: [...outcome.results] }
   }
 
   api.openapi(
@@ -98,10 +103,7 @@ export function createPartiesApi({
         'it connects. For staff and admins.',
       middleware: [staffOnly, jsonBody],
       request: { headers: idempotencyHeaders, body: body(newPartySchema) },
-      responses: {
-        201: json(partyResultsSchema, 'The party, and for each cart its command.'),
-        ...problems(400, 403, 404, 409, 413, 415),
-      },
+      responses: { 201: json(partyResultsSchema, RESULTS), ...problems(...REFUSALS) },
     }),
     async (c) => {
       const asking = askingOf(c, c.req.valid('header')['idempotency-key'])
@@ -125,14 +127,7 @@ export function createPartiesApi({
           content: { 'text/csv': { schema: teeSheetSchema }, [JSON_TYPE]: { schema: sheetJsonSchema } },
         },
       },
-      responses: answers(
-        sheetResultSchema,
-        'Number of parties created, updated, unchanged and deleted.',
-        400,
-        403,
-        413,
-        415,
-      ),
+      responses: answers(sheetResultSchema, 'Number of parties by what happened to them.', 400, 403, 413, 415),
     }),
     async (c) => {
       const { date, dry_run, replace } = c.req.valid('query')
@@ -152,10 +147,7 @@ export function createPartiesApi({
       request: { params: partyParams },
       responses: answers(partySchema, 'The party.', 403, 404),
     }),
-    (c) => {
-      const { caller } = c.var.user
-      return c.json(parties.toJson(caller, parties.require(caller, c.req.valid('param').id)), 200)
-    },
+    (c) => c.json(partyOf(c, c.req.valid('param').id), 200),
   )
 
   api.openapi(
@@ -163,7 +155,7 @@ export function createPartiesApi({
       description: 'A merge patch (RFC 7396). For staff and admins.',
       middleware: [staffOnly, jsonBody],
       request: { params: partyParams, body: body(partyPatchSchema) },
-      responses: answers(partySchema, 'The party as it is now.', 400, 403, 404, 409, 413, 415),
+      responses: answers(partySchema, 'The party as it is now.', ...REFUSALS),
     }),
     async (c) => {
       const party = await parties.patch(staffNow(c), c.req.valid('param').id, c.req.valid('json'))
@@ -190,7 +182,7 @@ export function createPartiesApi({
       description: 'Gives out all carts or none, and unlocks them. For staff and admins.',
       middleware: [staffOnly, jsonBody],
       request: { params: partyParams, headers: idempotencyHeaders, body: body(handOutSchema) },
-      responses: answers(partyResultsSchema, 'The party, and for each cart its command.', 400, 403, 404, 409, 413, 415),
+      responses: answers(partyResultsSchema, RESULTS, ...REFUSALS),
     }),
     async (c) => {
       const asking = askingOf(c, c.req.valid('header')['idempotency-key'])
@@ -204,16 +196,7 @@ export function createPartiesApi({
       description: 'Without carts: all that are out. For staff and admins.',
       middleware: [staffOnly, jsonBody],
       request: { params: partyParams, headers: idempotencyHeaders, body: body(partyReturnSchema) },
-      responses: answers(
-        partyResultsSchema,
-        'The party, and for each cart its lock command or the reason for having none.',
-        400,
-        403,
-        404,
-        409,
-        413,
-        415,
-      ),
+      responses: answers(partyResultsSchema, RESULTS, ...REFUSALS),
     }),
     async (c) => {
       const asking = askingOf(c, c.req.valid('header')['idempotency-key'])

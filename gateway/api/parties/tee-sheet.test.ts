@@ -104,6 +104,19 @@ test('wrong lines are listed, and nothing is imported', async () => {
   assert.deepEqual(await listed(), [])
 })
 
+test('a thousand wrong lines are all listed, also of a file of a German spreadsheet', async () => {
+  const lines = Array.from(
+    { length: 1000 },
+    (_, i) => `${i % 2 === 0 ? '8 Uhr' : '08:00'};Müller;${i % 2 === 0 ? 1 : 0}`,
+  )
+  const file = Buffer.from(`tee_time;players;start_hole\r\n${lines.join('\r\n')}\r\n`, 'latin1')
+  const { errors, detail } = await fails(send(new Uint8Array(file)), 400, 'invalid_import')
+  assert.equal(errors.length, 1000)
+  assert.deepEqual([errors[0].line, errors.at(-1).line], [2, 1001])
+  assert.match(detail, /^nothing was imported, 1000 errors; line 2: tee_time: must be HH:MM/)
+  assert.deepEqual(await listed(), [])
+})
+
 test('a sheet is rejected for its columns, its day or its size', async () => {
   await fails(send('players\nA\n'), 400, 'missing_column')
   await fails(send('tee_time,handicap\n08:00,1\n'), 400, 'unknown_column')
