@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { FakeClock } from '#shared/testing/clocks.ts'
-import { MINUTE_MS } from '#shared/time.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { DAY_MS, MINUTE_MS } from '#shared/time.ts'
 import type { CommandJson } from '#shared/wire/commands.ts'
 import type { PartyJson } from '#shared/wire/parties/parties.ts'
+import { confirmClock } from '#testing/course/barn.ts'
 import { Course } from '#testing/course/course.ts'
 import { KillableGateway } from '#testing/killable-gateway.ts'
 import { Receiver } from '#testing/receiver.ts'
@@ -94,4 +96,29 @@ test('names of golfers reach people who are notified, and no program, topic, use
   // all that the hub is sent of parties and their commands
   assert.deepEqual(plantedIn(database.prepare('SELECT party_id, date, updated_at_ms, body FROM party').all()), [])
   assert.deepEqual(plantedIn(database.prepare('SELECT * FROM command').all()), [])
+})
+
+test('without a confirmed clock no cart returns automatically and no name goes; then it happens once', async (t) => {
+  const clock = new FakeClock(Date.UTC(2026, 4, 1, 10))
+  let isConfirmed = true
+  const g = await startGateway({}, { clock, isTimeSynchronized: () => isConfirmed })
+  t.after(() => g.stop())
+  await g.register('17')
+  const body = { players: ['Miller'], carts: [{ cart: '17' }] }
+  const { party_id } = (await g.request('POST', '/parties', { body })).body.party
+  const party = async (): Promise<PartyJson> => (await g.request('GET', `/parties/${party_id}`)).body
+  isConfirmed = false
+  await g.restart(() => clock.advance(8 * DAY_MS))
+  for (let i = 0; i < 5; i++) clock.advance(1000)
+  await g.request('GET', '/carts')
+  assert.deepEqual([(await party()).state, (await party()).players], ['out', ['Miller']])
+  await confirmClock(g, clock.nowMs())
+  await eventually(async () => {
+    clock.advance(1000)
+    const { state, players } = await party()
+    return state === 'over' && players.length === 0
+  }, 'the cart is returned and the name is gone')
+  assert.equal((await party()).carts[0]?.returned, 'closing')
+  const { entries } = (await g.request('GET', '/audit-log?action=party.updated')).body
+  assert.equal(entries.length, 1)
 })

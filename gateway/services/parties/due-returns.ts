@@ -1,4 +1,4 @@
-import type { Calendar } from '#shared/site/opening-hours.ts'
+import { type Calendar, closingMs } from '#shared/site/opening-hours.ts'
 import type { TimeZone } from '#shared/site/time-zone.ts'
 import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
 import type { HandedOut } from '#shared/wire/parties/parties.ts'
@@ -31,13 +31,9 @@ function isAfterClosing(
   cart: Cart | undefined,
   { calendar, timeZone, nowMs }: Circumstances,
 ): boolean {
-  const closing = calendar.lastClosing(nowMs)
-  const closedMs = closing?.closesMs ?? timeZone.day(timeZone.local(nowMs).date).fromMs
-  if (Date.parse(given_at) >= closedMs) return false
-  const endMs =
-    closing === null
-      ? closedMs + WITHOUT_HOURS_MS
-      : (calendar.nextOpening(closedMs)?.opensMs ?? Number.POSITIVE_INFINITY)
+  const closedMs = closingMs(calendar, timeZone, Date.parse(given_at))
+  if (nowMs < closedMs) return false
+  const endMs = calendar.nextOpening(closedMs)?.opensMs ?? closedMs + WITHOUT_HOURS_MS
   return cart?.verdict.isInParking === true || nowMs >= endMs
 }
 
