@@ -84,6 +84,8 @@ function placesIn(path: string): typeof places {
     }
     const of = (name: string, kind: string) =>
       take(pagesOf(db, name).flatMap((one) => (one.kind === kind ? [one.page] : [])))
+    // first, because there are only few
+    const interior = of('lock_event', 'internal')
     const used = new Set(db.prepare<[], number>('SELECT pageno FROM dbstat').pluck().all())
     const pages = Number(db.pragma('page_count', { simple: true }))
     const unused = Array.from({ length: pages }, (_, i) => i + 1).filter((page) => !used.has(page) && page > 2)
@@ -92,7 +94,7 @@ function placesIn(path: string): typeof places {
       { what: 'a leaf of the list of the tables', page: of('sqlite_schema', 'leaf'), place: 'schema' },
       { what: 'a pointer map', page: 2, place: 'file' },
       { what: 'a leaf', page: of('user', 'leaf'), place: 'user' },
-      { what: 'an interior page', page: of('lock_event', 'internal'), place: 'lock_event' },
+      { what: 'an interior page', page: interior, place: 'lock_event' },
       { what: 'an index', page: of('sqlite_autoindex_user_2', 'leaf'), place: 'user' },
       { what: 'a large index', page: of('lock_event_by_device', 'leaf'), place: 'lock_event' },
       { what: 'an overflow page', page: of('telemetry_block', 'overflow'), place: 'telemetry_block' },

@@ -20,7 +20,7 @@ const whole = join(folder, 'whole')
 const library = compileDiskFaults(folder)
 // in CI, where tests must not be skipped, there is a compiler
 const skip = library === undefined && process.env.CI === undefined ? 'no C compiler' : false
-const EVENTS = 3000
+const EVENTS = 6000
 const BLOCKS = 100
 const BLOCKS_FROM_MS = Date.UTC(2026, 3, 1)
 const RANGE = 'from=2026-01-01T00:00:00Z&to=2026-12-01T00:00:00Z'
