@@ -1,4 +1,5 @@
 import { isLockedOut, KIND_LETTERS } from '#dashboard/live/fleet/marker-style.ts'
+import { partyNameOf } from '#dashboard/live/fleet/party-name.ts'
 import { type Bitmap, CartBitmaps } from './cart-bitmaps.ts'
 import { HEADINGS, isPlain, type Marker, type Markers, type ParkingCluster } from './markers.ts'
 import { type Box, place, ROOM_PX, type Screen } from './placing.ts'
@@ -33,6 +34,8 @@ export interface CartFrame {
 /** Half of the height of a name, and half of the size of a cart's sign. */
 const NAME_PX = 11
 const SIGN_PX = 18
+/** Scale from which carts show who has them: zoom 17. */
+const NAMED_SCALE = 2 ** 17 / 156_543.04
 /** Positions of a name, the best first: its own, and around a cart there. */
 const AROUND = [
   [0, 0],
@@ -106,6 +109,7 @@ export class CartLayer {
     const turned = Math.round((frame.rotation / (2 * Math.PI)) * HEADINGS)
     this.#drawNames(context, bitmaps, markers, frame)
     let arePillsDrawn = false
+    if (frame.screen.scale >= NAMED_SCALE) this.#drawPlayers(context, bitmaps, markers, frame)
     for (const marker of markers.all) {
       // clusters are drawn above the carts without a problem, and below those with one
       if (!arePillsDrawn && !isPlain(marker)) {
@@ -161,6 +165,15 @@ export class CartLayer {
     const letter = KIND_LETTERS[marker.cart.kind]
     if (letter !== '') this.#blit(context, bitmaps.badge(letter), marker.px - FLAG_PX, marker.py + FLAG_PX)
     if (isLockedOut(marker.cart)) this.#blit(context, bitmaps.lock(), marker.px + FLAG_PX, marker.py + FLAG_PX)
+  }
+
+  /** Draws below each cart who has it. */
+  #drawPlayers(context: CanvasRenderingContext2D, bitmaps: CartBitmaps, markers: Markers, frame: CartFrame): void {
+    for (const { cart, isShown, px, py } of markers.all) {
+      const name = isShown ? partyNameOf(cart) : null
+      if (name === null) continue
+      this.#blit(context, bitmaps.label(name, { isBoxed: true, isDark: frame.isDark }), px, py + SIGN_PX + NAME_PX)
+    }
   }
 
   /** Draws the names of places, next to carts that would hide them; those without room are left out. */

@@ -122,7 +122,8 @@ export function CartSearch({ onChoose }: { onChoose: (cart: string) => void }) {
   )
 }
 
-function namesOf({ devices, cart }: CartJson): string {
+function namesOf({ devices, cart, party }: CartJson): string {
   const names = devices.flatMap(({ name }) => (name === undefined || name === cart ? [] : [name]))
-  return [...new Set(names)].join(', ')
+  const players = [party?.driver ?? [], party?.players ?? []].flat()
+  return [...new Set([...players, ...names])].join(', ')
 }
