@@ -14,8 +14,8 @@ import { DatePicker } from './day/date-picker.tsx'
 import { useToday } from './day/use-today.ts'
 import { GiveOut } from './parties/give-out.tsx'
 import { ImportSheet } from './parties/import-sheet.tsx'
-import { cartsOut, givenText, partyRefusal, partyText, playersText, timeText } from './parties/party-text.ts'
-import { ReturnButtons } from './parties/return-buttons.tsx'
+import { cartsOut, givenText, partyRefusal, partyText } from './parties/party-text.ts'
+import { ReturnButton } from './parties/return-button.tsx'
 import { useParties } from './parties/use-parties.ts'
 
 const ROW_PX = 72
@@ -37,14 +37,14 @@ export function PartiesPage() {
     give(null)
     importSheet(false)
   }
+  const returnOf = (party: PartyJson) => ({ partyId: party.party_id, carts: cartsOut(party), onDone: setStatus })
   const columns: Column<PartyJson>[] = [
-    { key: 'time', title: texts.columns.time, cell: ({ tee_time }) => timeText(tee_time, zone) || '–' },
     {
       key: 'party',
       title: texts.columns.party,
       cell: (party) => (
         <span class="words" dir="auto">
-          <strong>{playersText(party)}</strong>
+          <strong>{partyText(party, zone)}</strong>
           <span class={party.is_overdue ? 'error' : 'small'}>{stateText(party, zone)}</span>
         </span>
       ),
@@ -59,29 +59,37 @@ export function PartiesPage() {
       key: 'action',
       title: texts.columns.action,
       cell: (party) => (
-        <span class="row">
+        <>
           {party.state === 'booked' && (
-            <>
-              <Button
-                text={texts.giveOut}
-                is="main"
-                aria-label={`${texts.giveOut}: ${partyText(party, zone)}`}
-                onClick={() => give(party)}
-              />
-              <AskButton
-                action={texts.delete}
-                title={texts.askDelete(partyText(party, zone))}
-                label={texts.askDelete(partyText(party, zone))}
-                means={party.note ?? ''}
-                refusal={partyRefusal}
-                onAnswer={() => api.call('DELETE /parties/{id}', { path: { id: party.party_id } })}
-              />
-            </>
+            <Button
+              text={texts.giveOut}
+              is="main"
+              aria-label={`${texts.giveOut}: ${partyText(party, zone)}`}
+              onClick={() => give(party)}
+            />
           )}
-          {party.state === 'out' && (
-            <ReturnButtons partyId={party.party_id} carts={cartsOut(party)} onDone={setStatus} />
+          {party.state === 'out' && <ReturnButton {...returnOf(party)} is="return" />}
+        </>
+      ),
+    },
+    {
+      key: 'other',
+      title: texts.columns.other,
+      is: 'wide',
+      cell: (party) => (
+        <>
+          {party.state === 'booked' && (
+            <AskButton
+              action={texts.delete}
+              title={texts.askDelete(partyText(party, zone))}
+              label={texts.askDelete(partyText(party, zone))}
+              means={party.note ?? ''}
+              refusal={partyRefusal}
+              onAnswer={() => api.call('DELETE /parties/{id}', { path: { id: party.party_id } })}
+            />
           )}
-        </span>
+          {party.state === 'out' && <ReturnButton {...returnOf(party)} is="returnAndLock" />}
+        </>
       ),
     },
   ]

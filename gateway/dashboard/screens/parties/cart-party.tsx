@@ -6,7 +6,7 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import { GiveOut } from './give-out.tsx'
 import { givenText } from './party-text.ts'
-import { ReturnButtons } from './return-buttons.tsx'
+import { ReturnButton } from './return-button.tsx'
 
 /** Who has the cart, and its hand-out and return by staff. */
 export function CartParty({ cart }: { cart: CartJson }) {
@@ -30,7 +30,10 @@ export function CartParty({ cart }: { cart: CartJson }) {
       )}
       {isStaff && (
         <div class="row">
-          {party !== null && <ReturnButtons partyId={party.party_id} carts={[cart.cart]} onDone={done} />}
+          {party !== null &&
+            (['return', 'returnAndLock'] as const).map((is) => (
+              <ReturnButton key={is} is={is} partyId={party.party_id} carts={[cart.cart]} onDone={done} />
+            ))}
           {party === null && cart.out_of_service === null && <Button text={texts.giveOut} onClick={() => give(true)} />}
         </div>
       )}

@@ -37,7 +37,7 @@ export const partyTexts = defineTexts({
     none: 'No tee times on this day.',
     delete: 'Delete',
     askDelete: (party: string) => `Delete tee time ${party}?`,
-    columns: { time: 'Time', party: 'Players', carts: 'Carts', action: 'Action' },
+    columns: { party: 'Players', carts: 'Carts', action: 'Action', other: 'Other action' },
     anyone: 'No names',
     codes: {
       cart_not_found: 'No cart has this number.',
@@ -86,7 +86,7 @@ export const partyTexts = defineTexts({
     none: 'Keine Startzeiten an diesem Tag.',
     delete: 'Löschen',
     askDelete: (party: string) => `Startzeit ${party} löschen?`,
-    columns: { time: 'Zeit', party: 'Spieler', carts: 'Carts', action: 'Aktion' },
+    columns: { party: 'Spieler', carts: 'Carts', action: 'Aktion', other: 'Andere Aktion' },
     anyone: 'Ohne Namen',
     codes: {
       cart_not_found: 'Kein Cart hat diese Nummer.',

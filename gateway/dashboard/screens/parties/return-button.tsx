@@ -5,7 +5,8 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Question } from '#dashboard/ui/question.tsx'
 import { partyRefusal } from './party-text.ts'
 
-interface ReturnButtonsProps {
+interface ReturnButtonProps {
+  is: 'return' | 'returnAndLock'
   partyId: string
   /** Carts of the party that come back. */
   carts: readonly string[]
@@ -13,29 +14,27 @@ interface ReturnButtonsProps {
 }
 
 /** Return of carts, with or without a lock. */
-export function ReturnButtons({ partyId, carts, onDone }: ReturnButtonsProps) {
+export function ReturnButton({ is, partyId, carts, onDone }: ReturnButtonProps) {
   const { api } = useDashboard()
   const texts = partyTexts()
-  const [asked, ask] = useState<'return' | 'returnAndLock' | null>(null)
+  const [isAsked, ask] = useState(false)
   const names = carts.join(', ')
   const send = async () => {
-    const body = { carts: [...carts], lock: asked === 'returnAndLock' }
+    const body = { carts: [...carts], lock: is === 'returnAndLock' }
     const { results } = await api.call('POST /parties/{id}/return', { path: { id: partyId }, body })
     const notLocked = results.flatMap((one) => ('code' in one ? [one.cart] : []))
     onDone(`${texts.returned(names)}${notLocked.length === 0 ? '' : ` ${texts.notLocked(notLocked.join(', '))}`}`)
-    ask(null)
+    ask(false)
   }
   return (
     <>
-      {(['return', 'returnAndLock'] as const).map((one) => (
-        <Button key={one} text={texts[one]} aria-label={`${texts[one]}: ${names}`} onClick={() => ask(one)} />
-      ))}
-      {asked !== null && (
+      <Button text={texts[is]} aria-label={`${texts[is]}: ${names}`} onClick={() => ask(true)} />
+      {isAsked && (
         <Question
           title={texts.askReturn(names)}
-          action={texts[asked]}
+          action={texts[is]}
           refusal={partyRefusal}
-          onCancel={() => ask(null)}
+          onCancel={() => ask(false)}
           onAnswer={send}
         />
       )}
