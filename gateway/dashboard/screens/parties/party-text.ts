@@ -5,7 +5,7 @@ import { ApiError } from '#shared/client.ts'
 import type { PartyJson } from '#shared/wire/parties/parties.ts'
 
 /** Formats the time of a moment of a party; empty for none. */
-export function timeText(at: string | null, timeZone: string): string {
+function timeText(at: string | null, timeZone: string): string {
   return at === null ? '' : formatTime(Date.parse(at), timeZone)
 }
 
@@ -15,7 +15,7 @@ export function givenText(name: string | null, until: string | null, isOverdue: 
   return (isOverdue ? texts.overdue : texts.given)(name, timeText(until, timeZone))
 }
 
-export function playersText({ players }: Pick<PartyJson, 'players'>): string {
+function playersText({ players }: Pick<PartyJson, 'players'>): string {
   return players.length === 0 ? partyTexts().anyone : players.join(', ')
 }
 
