@@ -1,4 +1,5 @@
-import { type Party, readParty } from '#shared/wire/parties/parties.ts'
+import { type Party, replicatedPartySchema } from '#shared/wire/parties/parties.ts'
+import { readParty } from '#shared/wire/parties/party-json.ts'
 import { JSON_BODY, type Sql } from './database/database.ts'
 
 /** Returns the parties of local days of a site, without names, by tee time (null is last). */
@@ -11,6 +12,7 @@ export async function partiesOf(sql: Sql, siteId: string, { from = '', to = '~' 
   )
   const orderOf = ({ tee_time, created_at }: Party) => `${tee_time ?? '~'} ${created_at}`
   return rows
-    .flatMap(({ body }) => readParty(JSON.parse(body).body) ?? [])
+    .flatMap(({ body }) => replicatedPartySchema.safeParse(JSON.parse(body).body).data ?? [])
+    .flatMap((party) => readParty(party) ?? [])
     .sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
 }

@@ -1,6 +1,6 @@
 import type { AuditAction } from '#shared/audit-actions.ts'
-import { type Party, readParty, splitParty } from '#shared/wire/parties/parties.ts'
-import { type PartyFilter, partyTest } from '#shared/wire/parties/party-json.ts'
+import type { Party } from '#shared/wire/parties/parties.ts'
+import { type PartyFilter, partyTest, readParty, splitParty } from '#shared/wire/parties/party-json.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 import { type AuditRecord, differences, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'

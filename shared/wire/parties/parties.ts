@@ -85,45 +85,11 @@ const storedPartySchema = z.object(storedFields)
 export type Party = Readonly<z.output<typeof storedPartySchema>>
 export type HandedOut = Party['carts'][number]
 
-/** Fields of a party that do not leave the course, with the driver of each cart. */
-const partyNamesSchema = z.object({
-  players: z.array(z.string()),
-  note: z.string().nullable(),
-  notes: storedFields.notes,
-  drivers: z.array(z.string().nullable()),
-})
-const NO_NAMES: z.output<typeof partyNamesSchema> = { players: [], note: null, notes: [], drivers: [] }
-
-/** Splits a party into its fields for the hub, and its names; null for none. */
-export function splitParty({ players, note, notes, ...others }: Party): { body: object; names: object | null } {
-  const drivers = others.carts.map(({ driver }) => driver)
-  const hasNames =
-    players.length + notes.length > 0 || note !== null || others.external_id !== null || drivers.some((name) => name)
-  return {
-    body: { ...others, carts: others.carts.map(({ driver: _, ...cart }) => cart) },
-    names: hasNames ? { players, note, notes, drivers } : null,
-  }
-}
-
-const bodySchema = storedPartySchema
+/** Party as replicated to the hub, without the names. */
+export const replicatedPartySchema = storedPartySchema
   .omit({ players: true, note: true, notes: true })
   .extend({ carts: z.array(partyCartSchema.omit({ driver: true })) })
-
-/** Reads a stored or replicated party, without what an erasure has blanked; undefined for anything else. */
-export function readParty(body: unknown, names: unknown = null): Party | undefined {
-  const party = bodySchema.safeParse(body).data
-  const { players, note, notes, drivers } = partyNamesSchema.safeParse(names).data ?? NO_NAMES
-  return (
-    party && {
-      ...party,
-      external_id: party.external_id || null,
-      carts: party.carts.map((one, i) => ({ ...one, driver: drivers[i] || null })),
-      players: players.filter((name) => name !== ''),
-      note: note || null,
-      notes: notes.filter(({ text }) => text !== ''),
-    }
-  )
-}
+export type ReplicatedParty = z.output<typeof replicatedPartySchema>
 
 export const partyParams = z.object({ id: z.string().meta({ description: 'party_id', example: '5c0e…' }) })
 

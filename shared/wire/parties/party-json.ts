@@ -2,7 +2,39 @@ import { textSearch } from '#shared/device-filter.ts'
 import type { TimeZone } from '#shared/site/time-zone.ts'
 import { isoOrNull, MINUTE_MS } from '#shared/time.ts'
 import type { CartJson } from '../carts.ts'
-import type { HandedOut, Party, PartyJson, PartyState } from './parties.ts'
+import type { HandedOut, Party, PartyJson, PartyState, ReplicatedParty } from './parties.ts'
+
+/** Fields of a party that do not leave the course, with the driver of each cart. */
+interface PartyNames extends Pick<Party, 'players' | 'note' | 'notes'> {
+  drivers: readonly (string | null)[]
+}
+const NO_NAMES: PartyNames = { players: [], note: null, notes: [], drivers: [] }
+
+/** Splits a party into its fields for the hub, and its names; null for none. */
+export function splitParty({ players, note, notes, ...others }: Party): { body: object; names: PartyNames | null } {
+  const drivers = others.carts.map(({ driver }) => driver)
+  const hasNames =
+    players.length + notes.length > 0 || note !== null || others.external_id !== null || drivers.some((name) => name)
+  return {
+    body: { ...others, carts: others.carts.map(({ driver: _, ...cart }) => cart) },
+    names: hasNames ? { players, note, notes, drivers } : null,
+  }
+}
+
+/** Joins what `splitParty` returned, without what an erasure has blanked; undefined for anything else. */
+export function readParty(body: ReplicatedParty, names: PartyNames | null = null): Party | undefined {
+  // without the schema library, which the threads of the store do not load
+  if (!Array.isArray(body.carts)) return undefined
+  const { players, note, notes, drivers } = names ?? NO_NAMES
+  return {
+    ...body,
+    external_id: body.external_id || null,
+    carts: body.carts.map((one, i) => ({ ...one, driver: drivers[i] || null })),
+    players: players.filter((name) => name !== ''),
+    note: note || null,
+    notes: notes.filter(({ text }) => text !== ''),
+  }
+}
 
 /** Time to return a cart, after the last hole. */
 const RETURN_MS = 30 * MINUTE_MS
