@@ -15,7 +15,7 @@ import { Store } from '../store.ts'
 import type { DamageFinding } from './findings.ts'
 
 const EVENTS = 6000
-const USERS = 300
+const USERS = 600
 /** Number of notes as in pages/extension.c: of pages with the same number modulo this, only one is noted at a time. */
 const NOTES = 32
 
