@@ -99,3 +99,15 @@ test('a real course keeps its settings and its zones', async (t) => {
   assert.deepEqual((await gateway.request('GET', '/course')).body.features, [])
   assert.deepEqual((await gateway.request('GET', '/groups')).body, [])
 })
+
+test('most of its carts are given out, and a party waits for one', async (t) => {
+  const gateway = await start(t)
+  for (let i = 1; i <= 6; i++)
+    await gateway.request('POST', '/devices', {
+      body: { hardware_id: `t-tb-00${i}`, device_type: 'teebox', cart: `${i}` },
+    })
+  await setUp(gateway, MORNING_MS, 6)
+  const { parties } = (await gateway.request('GET', '/parties')).body
+  const states = parties.map(({ state }: { state: string }) => state)
+  assert.ok(states.includes('out') && states.includes('booked'), states.join(' '))
+})

@@ -79,14 +79,14 @@ async function groupCarts(client: ApiClient, plan: FleetPlan): Promise<void> {
   await giveOut(client)
 }
 
-/** Gives out pairs of carts, so that a demo shows who plays with them. */
+/** Gives out pairs of carts and books every third party without any, so that a demo has both. */
 async function giveOut(client: ApiClient): Promise<void> {
   const { carts } = await client.call('GET /carts', { query: { kind: 'golf_cart' } })
   const names = carts.map(({ cart }) => cart)
   for (let i = 0; i + 1 < names.length; i += 2) {
     const players = PLAYERS.slice((2 * i) % PLAYERS.length, ((2 * i) % PLAYERS.length) + 4)
     const given = names.slice(i, i + 2).map((cart, n) => ({ cart, driver: players[n] ?? null }))
-    await client.call('POST /parties', { body: { players, carts: given, unlock: false } })
+    await client.call('POST /parties', { body: { players, carts: i % 6 === 4 ? [] : given, unlock: false } })
   }
 }
 
