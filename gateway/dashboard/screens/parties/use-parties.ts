@@ -7,14 +7,14 @@ const LIMIT = 1000
 
 /** Returns the parties of a local day as they change; null until they are known. */
 export function useParties(date: string | null): { parties: readonly PartyJson[] | null; fault: string | null } {
-  const { api, line, listen } = useParts()
+  const dashboard = useDashboard()
   const [parties, setParties] = useState<ReadonlyMap<string, PartyJson> | null>(null)
   const [fault, setFault] = useState<string | null>(null)
-  const isLive = line.state.value.kind === 'live'
+  const isLive = dashboard.line.state.value.kind === 'live'
   useEffect(() => {
     if (date === null) return
     let isHere = true
-    const stop = listen((message) => {
+    const stop = dashboard.listen((message) => {
       if (message.type !== 'party') return
       const { event, party } = message
       setParties((known) => {
@@ -25,7 +25,7 @@ export function useParties(date: string | null): { parties: readonly PartyJson[]
       })
     })
     setParties(null)
-    api.call('GET /parties', { query: { date, limit: LIMIT } }).then(
+    dashboard.api.call('GET /parties', { query: { date, limit: LIMIT } }).then(
       (found) => isHere && setParties(new Map(found.parties.map((party) => [party.party_id, party]))),
       (error: unknown) => isHere && setFault(refusalText(error)),
     )
@@ -35,11 +35,6 @@ export function useParties(date: string | null): { parties: readonly PartyJson[]
     }
   }, [date, isLive])
   return { parties: parties && [...parties.values()].sort(byState), fault }
-}
-
-function useParts() {
-  const dashboard = useDashboard()
-  return { api: dashboard.api, line: dashboard.line, listen: dashboard.listen.bind(dashboard) }
 }
 
 const STATES: readonly PartyJson['state'][] = ['out', 'booked', 'over']
