@@ -205,7 +205,7 @@ export const sheetQuerySchema = z.object({
 })
 
 /** Tee sheet as provided by a browser or Node, of type text/csv or application/json. */
-export const teeSheetSchema = z.custom<Blob>().meta({
+export const teeSheetSchema = z.custom<Blob | Record<string, unknown>>().meta({
   type: 'string',
   description:
     'CSV file whose first line names the columns tee_time (required), players (separated by |), start_hole, holes, ' +
