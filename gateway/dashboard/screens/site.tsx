@@ -19,6 +19,7 @@ const BATTERY: readonly NumberField[] = ['pack.empty_v', 'pack.low_v', 'pack.ful
 const WARNINGS: readonly NumberField[] = ['silent_after_s', 'silent_on_course_after_s', 'zone_stay_s']
 const LOCKING: readonly NumberField[] = ['auto_lock_after_min', 'lock_max_speed_kmh', 'lock_locate_after_s']
 const PACE: readonly NumberField[] = ['minutes_per_hole', 'tee_interval_min', 'delay_from_min', 'round_timeout_min']
+const HAND_OUT: readonly NumberField[] = ['return_after_min', 'names_kept_days']
 const TRIPS: readonly NumberField[] = [
   'trips.speedThreshold',
   'trips.minimalTripDuration',
@@ -87,6 +88,9 @@ function SiteForm({ settings, onSaved }: SiteFormProps) {
             isOn={editor.edits.round_timeout_lock ?? settings.round_timeout_lock}
             onChange={(isOn) => editor.edit({ round_timeout_lock: isOn })}
           />
+        </Panel>
+        <Panel title={sections.handOut}>
+          <NumberFields editor={editor} fields={HAND_OUT} />
         </Panel>
         <FoldedPanel title={sections.vehicles} isOpen={false}>
           <VehicleFields editor={editor} />
