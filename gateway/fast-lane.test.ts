@@ -65,13 +65,20 @@ const BY_TIME = new Set(['cart', 'alert'])
  * Groups frames by type: the order within a type is fixed, that between types depends on which messages are processed
  * together.
  */
-function byType(frames: readonly { type: string }[]): Record<string, unknown[]> {
+function byType(frames: readonly Frame[]): Record<string, unknown[]> {
   const grouped: Record<string, unknown[]> = {}
   for (const frame of frames.filter(({ type }) => !BY_TIME.has(type))) {
     grouped[frame.type] ??= []
-    grouped[frame.type]?.push(comparable(frame))
+    // a changed device is shown as it is after all messages that were stored together
+    const { firmware } = frame.device ?? {}
+    grouped[frame.type]?.push(comparable(frame.type === 'device_changed' ? { firmware } : frame))
   }
   return grouped
+}
+
+interface Frame {
+  type: string
+  device?: { firmware?: string }
 }
 
 /** Counters of device traffic, without those of the end of a connection, which vary. */
