@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Preferences, type Shelf, toQuery } from './preferences.ts'
+import type { Shelf } from './page/kept-text.ts'
+import { Preferences, toQuery } from './preferences.ts'
 
 /** Creates a browser's storage. */
-function shelfOf(kept: Map<string, string>): () => Shelf {
+function shelfOf(kept: Map<string, string>): Shelf {
   return () => ({
     getItem: (name) => kept.get(name) ?? null,
     setItem: (name, text) => void kept.set(name, text),

@@ -1,5 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals-core'
 import type { MeJson } from '#shared/wire/sessions.ts'
+import { keepText, readKept, type Shelf } from './page/kept-text.ts'
 
 type Site = MeJson['site']
 
@@ -9,21 +10,18 @@ export interface Choice {
   units: Site['units'] | null
 }
 
-/** Storage of the choices; browsers may forbid it, and it may be full. */
-export type Shelf = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
-
 const CHOICE = 'cartbarn.choice'
 const PERSON = 'cartbarn.person'
 const TABLET_DAY = 'cartbarn.tablet-day'
 
 /** Preferences of this tablet; if the browser forbids storage, they last until the page is left. */
 export class Preferences {
-  readonly #shelf: () => Shelf
+  readonly #shelf: Shelf
   readonly #choice = signal<Choice>({ language: null, units: null })
   readonly #personId = signal<string | null>(null)
   #tabletDay: string | null = null
 
-  constructor(shelf: () => Shelf = () => localStorage) {
+  constructor(shelf: Shelf = () => localStorage) {
     this.#shelf = shelf
   }
 
@@ -42,14 +40,14 @@ export class Preferences {
   }
 
   load(): void {
-    this.#choice.value = readChoice(this.#read(CHOICE))
-    this.#personId.value = this.#read(PERSON)
-    this.#tabletDay = this.#read(TABLET_DAY)
+    this.#choice.value = readChoice(readKept(this.#shelf, CHOICE))
+    this.#personId.value = readKept(this.#shelf, PERSON)
+    this.#tabletDay = readKept(this.#shelf, TABLET_DAY)
   }
 
   choose(change: Partial<Choice>): void {
     this.#choice.value = { ...this.#choice.value, ...change }
-    this.#write(CHOICE, JSON.stringify(this.#choice.value))
+    keepText(this.#shelf, CHOICE, JSON.stringify(this.#choice.value))
   }
 
   /** Adopts the choices made at another address of this gateway, in the form of `toQuery`, unless one was made here. */
@@ -62,29 +60,12 @@ export class Preferences {
   remember(personId: string | null): void {
     if (this.#personId.value === personId) return
     this.#personId.value = personId
-    this.#write(PERSON, personId)
+    keepText(this.#shelf, PERSON, personId)
   }
 
   rememberTabletDay(day: string): void {
     this.#tabletDay = day
-    this.#write(TABLET_DAY, day)
-  }
-
-  #read(name: string): string | null {
-    try {
-      return this.#shelf().getItem(name)
-    } catch {
-      return null
-    }
-  }
-
-  #write(name: string, text: string | null): void {
-    try {
-      if (text === null) this.#shelf().removeItem(name)
-      else this.#shelf().setItem(name, text)
-    } catch {
-      // kept until the page is left
-    }
+    keepText(this.#shelf, TABLET_DAY, day)
   }
 }
 

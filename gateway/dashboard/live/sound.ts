@@ -1,3 +1,5 @@
+import { keepText, readKept } from './page/kept-text.ts'
+
 const BEEPS = 3
 const BEEP_S = 0.16
 const APART_S = 0.26
@@ -7,7 +9,7 @@ const MUTED = 'cartbarn-muted'
 /** Sound of alerts. Browsers mute a page until the first tap; the choice to mute is stored on the tablet if allowed. */
 export class Sound {
   #context: AudioContext | null = null
-  #isMuted = readMuted()
+  #isMuted = readKept(() => localStorage, MUTED) === 'true'
 
   /** Waits for the first tap. */
   start(): void {
@@ -24,11 +26,7 @@ export class Sound {
 
   set isMuted(isMuted: boolean) {
     this.#isMuted = isMuted
-    try {
-      localStorage.setItem(MUTED, String(isMuted))
-    } catch {
-      // kept until the page is reloaded
-    }
+    keepText(() => localStorage, MUTED, String(isMuted))
   }
 
   /** Plays three short tones; false if the page is muted. */
@@ -51,12 +49,4 @@ function playTone(context: AudioContext, atS: number): void {
   tone.connect(volume).connect(context.destination)
   tone.start(atS)
   tone.stop(atS + BEEP_S)
-}
-
-function readMuted(): boolean {
-  try {
-    return localStorage.getItem(MUTED) === 'true'
-  } catch {
-    return false
-  }
 }

@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Shelf } from '#dashboard/live/page/kept-text.ts'
 import { boxZone, circleZone, zonesJson } from '#dashboard/testing/zones-json.ts'
 import type { ZoneJson } from './zone-draft.ts'
-import { type ZoneDraftStorage, ZoneEditor } from './zone-editor.ts'
+import { ZoneEditor } from './zone-editor.ts'
 import { cornersOn, nearest, ringOf, shapeFault, withInserted, zoneAt } from './zone-shape.ts'
 
 const BOX = boxZone('box', [-81.6, 28.4, -81.57, 28.42], { type: 'stop' })
 const ROUND = circleZone('round', [-81.58, 28.41], 20, { type: 'alert' })
 
-function storage(): ZoneDraftStorage {
+function storage(): Shelf {
   const items = new Map<string, string>()
-  return {
+  return () => ({
     getItem: (key) => items.get(key) ?? null,
     setItem: (key, value) => void items.set(key, value),
     removeItem: (key) => void items.delete(key),
-  }
+  })
 }
 
 const set = (etag: string, ...zones: ZoneJson[]) => ({ zones: zonesJson(...zones), etag })

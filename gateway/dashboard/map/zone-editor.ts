@@ -1,4 +1,5 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals-core'
+import { keepText, readKept, type Shelf } from '#dashboard/live/page/kept-text.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
 import type { ZoneSet } from './site-zones.ts'
 import { changesOf, differencesOf, merged, newId, renamed, renamings, type ZoneJson } from './zone-draft.ts'
@@ -6,8 +7,6 @@ import { cornersOn, type Place, removeCorner, ringOf } from './zone-shape.ts'
 
 const UNDO_MAX = 100
 
-/** Storage in which a draft survives a reload of the page. */
-export type ZoneDraftStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
 const KEY = 'zones-draft'
 
 interface Draft {
@@ -20,7 +19,7 @@ type NewZone = Pick<ZoneJson['properties'], 'name' | 'type'>
 
 /** Zones of the site while they are drawn: the gateway receives nothing before a save, and every step can be undone. */
 export class ZoneEditor {
-  readonly #store: ZoneDraftStorage
+  readonly #store: Shelf
   readonly #draft = signal<Draft | null>(null)
   readonly #past = signal<readonly (readonly ZoneJson[])[]>([])
   readonly #theirs = signal<ZoneSet | null>(null)
@@ -34,7 +33,8 @@ export class ZoneEditor {
   /** Corner of the chosen zone that was tapped last; -1 for none. */
   readonly corner = signal(-1)
 
-  constructor(store: ZoneDraftStorage) {
+  /** In `store` a draft survives a reload; if it is forbidden or full, the draft lasts as long as the page. */
+  constructor(store: Shelf) {
     this.#store = store
     this.#draft.value = readDraft(store)
   }
@@ -191,12 +191,7 @@ export class ZoneEditor {
 
   #set(draft: Draft): void {
     this.#draft.value = draft
-    try {
-      if (this.isChanged) this.#store.setItem(KEY, JSON.stringify(draft))
-      else this.#store.removeItem(KEY)
-    } catch {
-      // storage is full: the draft lasts as long as the page
-    }
+    keepText(this.#store, KEY, this.isChanged ? JSON.stringify(draft) : null)
   }
 }
 
@@ -210,10 +205,10 @@ function switchedAs(zones: readonly ZoneJson[], others: readonly ZoneJson[]): Zo
   })
 }
 
-function readDraft(store: ZoneDraftStorage): Draft | null {
+function readDraft(store: Shelf): Draft | null {
   try {
     // only this class writes it, so it is not validated
-    return JSON.parse(store.getItem(KEY) ?? 'null') as Draft | null
+    return JSON.parse(readKept(store, KEY) ?? 'null') as Draft | null
   } catch {
     return null
   }

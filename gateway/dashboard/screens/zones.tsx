@@ -27,7 +27,7 @@ export function ZonesScreen() {
   const dashboard = useDashboard()
   const texts = zonesTexts()
   const isAdmin = dashboard.me.value?.user.role === 'admin'
-  const editor = useMemo(() => new ZoneEditor(sessionStorage), [])
+  const editor = useMemo(() => new ZoneEditor(() => sessionStorage), [])
   const [map, setMap] = useState<CourseMap | null>(null)
   const changes = dashboard.zones.value
   useEffect(() => {

@@ -51,8 +51,14 @@ export const signInTexts = defineTexts({
     ownPin: 'Your PIN (4 to 6 digits)',
     ownPinWhy: 'For admin actions on this tablet. Without a PIN the key is required every ten minutes.',
     writtenDown: 'I have saved it',
-    noCookies: (host: string) =>
-      `Sign-in needs cookies, which this browser blocks. Allow cookies for ${host}, then try again.`,
+    blocked: {
+      cookies: (host: string) =>
+        `Sign-in needs cookies, which this browser blocks. Allow cookies for ${host}, then try again.`,
+      storage: (host: string) =>
+        'This browser stores no site data: language, units and sound are forgotten when the page is closed. ' +
+        `Allow site data for ${host} or free up space, then try again.`,
+    },
+    withoutStorage: 'Sign in anyway',
     codeLength: 'A code has 12 characters.',
   },
   de: {
@@ -105,9 +111,15 @@ export const signInTexts = defineTexts({
     ownPin: 'Eigene PIN (4 bis 6 Ziffern)',
     ownPinWhy: 'Für Admin-Aktionen an diesem Tablet. Ohne PIN ist alle zehn Minuten der Schlüssel nötig.',
     writtenDown: 'Gespeichert',
-    noCookies: (host: string) =>
-      'Die Anmeldung braucht Cookies, die dieser Browser blockiert. ' +
-      `Cookies für ${host} erlauben, dann erneut versuchen.`,
+    blocked: {
+      cookies: (host: string) =>
+        'Die Anmeldung braucht Cookies, die dieser Browser blockiert. ' +
+        `Cookies für ${host} erlauben, dann erneut versuchen.`,
+      storage: (host: string) =>
+        'Dieser Browser speichert keine Websitedaten: Sprache, Einheiten und Ton gelten nur bis zum Schließen ' +
+        `der Seite. Websitedaten für ${host} erlauben oder Speicherplatz freigeben, dann erneut versuchen.`,
+    },
+    withoutStorage: 'Trotzdem anmelden',
     codeLength: 'Ein Code hat 12 Zeichen.',
   },
 })

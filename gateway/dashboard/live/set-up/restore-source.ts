@@ -1,5 +1,6 @@
 import type { ApiClient } from '#shared/client.ts'
 import type { RestoreSourceInput } from '#shared/wire/backups.ts'
+import { keepText, readKept } from '../page/kept-text.ts'
 
 export type SourceKind = RestoreSourceInput['kind']
 
@@ -50,19 +51,10 @@ const RUNNING = 'cartbarn.restore'
 
 /** Returns the id of the restore that this tab requested; null without one. */
 export function keptRestore(): string | null {
-  try {
-    return sessionStorage.getItem(RUNNING)
-  } catch {
-    return null
-  }
+  return readKept(() => sessionStorage, RUNNING)
 }
 
-/** Keeps the id for a reload; null forgets it. */
+/** Keeps the id for a reload; null forgets it. Without storage the progress is lost with the page, not the restore. */
 export function keepRestore(id: string | null): void {
-  try {
-    if (id === null) sessionStorage.removeItem(RUNNING)
-    else sessionStorage.setItem(RUNNING, id)
-  } catch {
-    // the progress is lost with the page, not the restore
-  }
+  keepText(() => sessionStorage, RUNNING, id)
 }

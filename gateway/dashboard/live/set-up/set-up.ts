@@ -1,6 +1,7 @@
 import { isTimeZone } from '#shared/site/time-zone.ts'
 import type { Units } from '#shared/units.ts'
 import type { MeJson } from '#shared/wire/sessions.ts'
+import { keepText, readKept } from '../page/kept-text.ts'
 
 /** Steps of the set-up, in their order. */
 export const SET_UP_STEPS = ['course', 'pin', 'place', 'key'] as const
@@ -24,25 +25,14 @@ export function isFirstSetUp({ session }: MeJson): boolean {
 /** Returns the step at which a set-up continues after a reload. */
 export function readStep({ site }: MeJson): SetUpStep {
   if (site.name === '') return 'course'
-  const kept = SET_UP_STEPS.find((step) => step === stored())
+  const stored = readKept(() => sessionStorage, STEP)
+  const kept = SET_UP_STEPS.find((step) => step === stored)
   return kept === undefined || kept === 'course' ? 'pin' : kept
 }
 
-/** Keeps the step for a reload. */
+/** Keeps the step for a reload; without storage the PIN is the next step then. */
 export function keepStep(step: SetUpStep): void {
-  try {
-    sessionStorage.setItem(STEP, step)
-  } catch {
-    // after a reload the PIN is the next step
-  }
-}
-
-function stored(): string | null {
-  try {
-    return sessionStorage.getItem(STEP)
-  } catch {
-    return null
-  }
+  keepText(() => sessionStorage, STEP, step)
 }
 
 /** Returns all time zones that the browser knows by name, and its own; older browsers have no list. */

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { isCodeSoFar, isTypedCode, type SignInCode } from '#dashboard/live/code.ts'
 import { keepsCookies } from '#dashboard/live/page/cookies.ts'
+import { keepsText } from '#dashboard/live/page/kept-text.ts'
 import { keepRestore, keptRestore } from '#dashboard/live/set-up/restore-source.ts'
 import { isFirstSetUp } from '#dashboard/live/set-up/set-up.ts'
 import { signInTexts } from '#dashboard/texts/sign-in.ts'
@@ -25,12 +26,14 @@ export function SignInScreen() {
     dashboard.begin(signedIn)
     dashboard.forgetCode()
   }
-  const [hasCookies, setHasCookies] = useState(keepsCookies)
-  if (!hasCookies) return <NoCookies onAgain={() => setHasCookies(keepsCookies())} />
+  const [blocked, setBlocked] = useState(whatIsBlocked)
   const [restore, setRestore] = useState(keptRestore)
   const forget = () => {
     keepRestore(null)
     setRestore(null)
+  }
+  if (blocked !== null) {
+    return <Blocked what={blocked} onAgain={() => setBlocked(whatIsBlocked())} onContinue={() => setBlocked(null)} />
   }
   if (restore !== null) return <RestoreProgress id={restore} onFailed={forget} />
   if (setUp !== null) return <SetUp me={setUp} onDone={enter} onRestore={setRestore} />
@@ -39,16 +42,32 @@ export function SignInScreen() {
   return <WithKey onIn={enter} />
 }
 
-/** Shown before a code is used, because it works only once. */
-function NoCookies({ onAgain }: { onAgain: () => void }) {
+function whatIsBlocked(): 'cookies' | 'storage' | null {
+  if (!keepsCookies()) return 'cookies'
+  return keepsText() ? null : 'storage'
+}
+
+interface BlockedProps {
+  what: 'cookies' | 'storage'
+  onAgain: () => void
+  onContinue: () => void
+}
+
+/** Shown before a code is used, because it works only once; a sign-in without storage is possible. */
+function Blocked({ what, onAgain, onContinue }: BlockedProps) {
   const texts = signInTexts()
   return (
     <SignInPage title={texts.title}>
       <div class="panel">
-        <p role="alert">{texts.noCookies(location.hostname)}</p>
+        <p role="alert">{texts.blocked[what](location.hostname)}</p>
         <button type="button" class="button main" onClick={onAgain}>
           {texts.tryAgain}
         </button>
+        {what === 'storage' && (
+          <button type="button" class="button" onClick={onContinue}>
+            {texts.withoutStorage}
+          </button>
+        )}
       </div>
     </SignInPage>
   )

@@ -15,6 +15,8 @@ import type { Scene } from '../scene.ts'
 import { createStage } from '../stage.ts'
 
 const stage = createStage()
+const FORBIDDEN_STORAGE = `for (const name of ['localStorage', 'sessionStorage'])
+  Object.defineProperty(window, name, { get() { throw new DOMException('no', 'SecurityError') } })`
 const PIN = '4711'
 const PASSPHRASE = 'nineteenth'
 const COURSE = JSON.stringify({
@@ -167,6 +169,23 @@ stage.test('a browser without cookies says so before it uses the code', (scene) 
     await page.getByText('Sign-in needs cookies, which this browser blocks').waitFor()
     await devTools.send('Emulation.setDocumentCookieDisabled', { disabled: false })
     await click(page, 'Try again')
+    await page.getByRole('textbox', { name: 'Course name' }).waitFor()
+    assert.ok(!page.url().includes(code), 'the code has left the address')
+  }),
+)
+
+stage.test('a browser without storage says so before it uses the code, and may sign in', (scene) =>
+  firstStart(scene, async ({ gateway, page, code }) => {
+    const requests: string[] = []
+    page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`))
+    await page.addInitScript(FORBIDDEN_STORAGE)
+    await page.goto(`${gateway.http}/app/#setup=${code}`)
+    await page.getByText('This browser stores no site data').waitFor()
+    await assertAccessible(page)
+    await click(page, 'Try again')
+    await page.getByText('This browser stores no site data').waitFor()
+    assert.ok(!requests.some((request) => request.startsWith('POST')), 'the code is not used yet')
+    await click(page, 'Sign in anyway')
     await page.getByRole('textbox', { name: 'Course name' }).waitFor()
     assert.ok(!page.url().includes(code), 'the code has left the address')
   }),
