@@ -21,10 +21,10 @@ export const helpTexts = defineTexts({
       map: 'Wo jedes Cart jetzt ist und was zu erledigen ist. Ein Cart antippen zum Sperren, Entsperren oder Finden.',
       fleet: 'Alle Carts, dringendste zuerst, und welche am Morgen auszugeben sind.',
       evening:
-        'Welche Carts drinnen und gesperrt, entsperrt, noch draußen oder nicht am Laden sind. Ein Knopf sperrt alle ' +
-        'in der Halle.',
+        'Welche Carts in der Halle gesperrt oder entsperrt sind, welche noch draußen sind und welche nicht laden. ' +
+        'Ein Knopf sperrt alle in der Halle.',
       alerts: 'Offene Alarme zuerst. Bestätigen schaltet einen Alarm auf allen Tablets stumm.',
-      barn: 'Wo die Halle ist. Carts in diesem Kreis sind drinnen; nur diese lassen sich gemeinsam sperren.',
+      barn: 'Wo die Halle ist. Carts in diesem Kreis sind in der Halle; nur diese lassen sich gemeinsam sperren.',
     },
   },
 })
