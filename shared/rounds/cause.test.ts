@@ -222,7 +222,7 @@ describe('the gap to the party ahead', () => {
       assert.deepEqual([of('b').gapMin, of('b').gapHoles], gap)
     })
 
-  test('grows while nobody is ahead on the hole', () => {
+  test('grows while no party is ahead on the hole', () => {
     const { of } = judge(
       [
         ahead([

@@ -134,11 +134,6 @@ export class Parties implements Component {
     return this.#live.partyAt(cart, atMs)
   }
 
-  /** Finds a party that is out, or of the last days. */
-  recent(partyId: string): Party | undefined {
-    return this.#live.find(partyId)
-  }
-
   /** Returns a function that finds the party of a cart at a time in a range. */
   async partiesIn(range: { fromMs: number; toMs: number }, asker: JobOptions): Promise<Parties['partyAt']> {
     const { timeZone } = this.#deps.site

@@ -60,7 +60,7 @@ export class ActiveRound {
 
   /** Returns the rounds that have ended in the last `ENDED_KEPT_MS`. */
   endedBy(nowMs: number): readonly Round[] {
-    this.#ended = this.#ended.filter(({ endedMs }) => (endedMs ?? 0) >= nowMs - ENDED_KEPT_MS)
+    this.#ended = recent(this.#ended, nowMs)
     const last = this.#finder.roundAt(nowMs)
     // it may still be driving through parking
     return last?.endedMs == null ? this.#ended : [...this.#ended, last]
@@ -117,8 +117,13 @@ export class ActiveRound {
     this.#newestMs.set(device.hardwareId, atMs)
     if (this.#finder.take(device, { atMs, latE7, longE7 }) === 'late') this.isDue = true
     const ended = this.#finder.takeEnded()
-    if (ended.length > 0) this.#ended = [...this.#ended, ...ended]
+    // also where no caller asks for them
+    if (ended.length > 0) this.#ended = recent([...this.#ended, ...ended], atMs)
   }
+}
+
+function recent(rounds: readonly Round[], nowMs: number): readonly Round[] {
+  return rounds.filter(({ endedMs }) => (endedMs ?? 0) >= nowMs - ENDED_KEPT_MS)
 }
 
 export function toRoundDevice({ row }: Device): StoredRoundDevice {
