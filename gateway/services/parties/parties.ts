@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { type Caller, canSee, visibleHardwareIds } from '#domain/access.ts'
 import { LOCK, UNLOCK } from '#domain/commands.ts'
 import { GATEWAY } from '#domain/origin.ts'
@@ -36,6 +35,7 @@ import { lockChoiceOf, unlockChoiceOf } from '../locks/cart-locks.ts'
 import type { Site } from '../site.ts'
 import { dueReturnOf } from './due-returns.ts'
 import { LiveParties, partyIn } from './live-parties.ts'
+import { NameDeletion } from './name-deletion.ts'
 import { emptyParty, withFields } from './party-fields.ts'
 import { planSheet, type SheetRow } from './tee-sheet.ts'
 
@@ -72,15 +72,10 @@ interface PartyOrder {
 const NO_COMMAND = 'no_command'
 /** Returned parties stay in memory for the rounds that began with them. */
 const RECENT_MS = 2 * DAY_MS
-/** Minute of the local day at which names are deleted. */
-const NAMES_MINUTE = 4 * 60
 const RETRY_MS = 30_000
 const REPEATED_NOTE_MS = 10_000
 /** Hand-outs kept of one party; the oldest that are returned go. */
 const HANDED_OUT_MAX = 64
-/** Attempts to truncate the write-ahead log, in which deleted names may remain. */
-const TRUNCATIONS = 50
-const TRUNCATION_PAUSE_MS = 100
 
 /**
  * Parties: tee times, and the carts that are given out to them. Changes are made one at a time; a hand-out, its party
@@ -90,7 +85,7 @@ export class Parties implements Component {
   readonly #deps: PartiesDeps
   readonly #live = new LiveParties()
   readonly #turns = new SerialQueue()
-  #namesDay: string | null = null
+  readonly #names: NameDeletion
   #isRunning = false
   /** True while a change by the gateway itself is under way. */
   #isActing = false
@@ -99,12 +94,13 @@ export class Parties implements Component {
 
   constructor(deps: PartiesDeps) {
     this.#deps = deps
+    this.#names = new NameDeletion(deps)
   }
 
   load(): void {
-    const { events, store, carts } = this.#deps
+    const { events, carts } = this.#deps
     this.#reread()
-    this.#namesDay = store.read.namesDeletedOn()
+    this.#names.load()
     events.on('cartsEvaluated', ({ nowMs }) => this.#tick(nowMs))
     events.on('erased', ({ table }) => {
       if (table !== 'party') return
@@ -432,7 +428,7 @@ export class Parties implements Component {
     }
     if (!this.#isRunning || this.#isActing || !clockConfirmation.isConfirmed || nowMs < this.#actsFromMs) return
     if (this.#dueReturns(nowMs).length > 0) this.#act('return of carts', () => this.#returnDue())
-    else if (this.#dueNamesDay(nowMs) !== null) this.#act('deletion of names', () => this.#deleteNames())
+    else if (this.#names.isDue(nowMs)) this.#act('deletion of names', () => this.#deleteNames())
   }
 
   /** Runs a change by the gateway itself; a failed one is repeated a little later. */
@@ -468,33 +464,9 @@ export class Parties implements Component {
     if (saved.length > 0) await this.#save({ saved, deleted: [] }, [])
   }
 
-  /** Returns the local day whose deletion of names is due; null for none. */
-  #dueNamesDay(nowMs: number): string | null {
-    const { timeZone } = this.#deps.site
-    const { date } = timeZone.local(nowMs)
-    const day = nowMs >= timeZone.instantOf(date, NAMES_MINUTE) ? date : dateAfter(date, -1)
-    return this.#namesDay !== null && day <= this.#namesDay ? null : day
-  }
-
-  async #deleteNames(): Promise<void> {
-    const { store, clock, site, log } = this.#deps
-    const today = this.#dueNamesDay(clock.nowMs())
-    if (today === null) return
-    // in the night after a round its day is yesterday, and the parties of today keep their names
-    const until = dateAfter(today, -Math.max(1, site.settings.namesKeptDays))
-    let parties = 0
-    while (this.#namesDay !== today) {
-      const input = { until, today, now: toIso(clock.nowMs()) }
-      const step: Party[] = await store.write('deletePartyNames', input, (changed) => {
-        if (changed.length > 0) this.#saved({ saved: changed, deleted: [] }, [])
-        else this.#namesDay = today
-      })
-      parties += step.length
-    }
-    if (parties === 0) return
-    for (let tried = 0; this.#isRunning && tried < TRUNCATIONS && !(await store.truncateLog()); tried++)
-      await wait(TRUNCATION_PAUSE_MS)
-    log.info({ parties }, 'deleted the names of golfers')
+  #deleteNames(): Promise<void> {
+    const goesOn = () => this.#isRunning
+    return this.#names.run((saved) => this.#saved({ saved, deleted: [] }, []), goesOn)
   }
 }
 
