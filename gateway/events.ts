@@ -7,6 +7,7 @@ import type { Device } from '#services/fleet.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import type { SiteSettings } from '#shared/site/settings.ts'
+import type { AlertEvent } from '#shared/wire/alerts.ts'
 import type { GeofenceEventKind } from '#shared/wire/geofence-events.ts'
 import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
 import type { Party } from '#shared/wire/parties/parties.ts'
@@ -80,6 +81,8 @@ export interface GatewayEvents {
     lat: number
     long: number
   }
+  /** A cart called, or withdrew a call: the store has it. */
+  called: { hardwareId: string }
   presenceChanged: { hardwareId: string; isOnline: boolean; atMs: number }
   /** The clock of a device was found to be wrong, wrong by another amount, or right. */
   deviceClockJudged: { hardwareId: string }
@@ -117,7 +120,7 @@ export interface GatewayEvents {
   }
   /** The last cart with this name was removed; its devices were removed or are in other carts. */
   cartRemoved: { key: string; hardwareIds: readonly string[] }
-  alertChanged: { event: 'opened' | 'acknowledged' | 'closed'; alert: Alert }
+  alertChanged: { event: AlertEvent; alert: Alert; atMs: number }
   /** Zones of the site were changed or overridden. */
   zonesChanged: { version: number }
   /** The course map or its photo was changed. */

@@ -117,7 +117,8 @@ export function createServices(
   const recall = new Recall({ ...base, ...commands, deviceTypes: configuration.deviceTypes })
   const notClosedOf = (kind: AlertKind) => alerts.notClosedOf(kind)
   const locks = createLocks({ ...base, ...configuration, ...commands, ...clockTrust, carts, notClosedOf })
-  const parties = new Parties({ ...base, ...configuration, ...commands, ...clockTrust, carts })
+  const erasures = new Erasures(base)
+  const parties = new Parties({ ...base, ...configuration, ...commands, ...clockTrust, carts, erasures })
   const machine = new HostIdentity({ ...base, readIds: () => readMachineIds(machineRoot) })
   const autoLockAtMs = (cart: Cart) => locks.autoLock.atMs(cart)
   const { intents, sync } = createReplication({
@@ -153,6 +154,7 @@ export function createServices(
   const tls = createTls(config, base)
   const alerts = new Alerts({
     ...base,
+    ...commands,
     ...clockTrust,
     ...telemetry,
     ...tls,
@@ -225,7 +227,7 @@ export function createServices(
     reports: new Reports({ ...base, geofences, rounds }),
     tracks: new Tracks({ ...base, ...budgets }),
     trips: new Trips(base),
-    erasures: new Erasures(base),
+    erasures,
     keyFile,
     firstAdminKey,
     ingest,

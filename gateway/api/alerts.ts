@@ -62,30 +62,33 @@ export function createAlertsApi({ alerts, store, users }: PeopleDeps & AlertsDep
     route.post('/alerts/{id}/acknowledge', 'Acknowledge an alert', {
       description:
         'Marks the alert as being handled; the first acknowledgement stays, and gets a later note if it has none. A ' +
-        'closed alert may be acknowledged too. For staff and admins.',
+        'closed alert may be acknowledged too. The screens of the cart show that its call was seen. For staff and ' +
+        'admins.',
       middleware: [staffOnly, jsonBodyOrNone],
       request: { params: alertIdParams, body: bodyOrNone(alertNoteSchema) },
       responses: answers(alertSchema, 'The alert as it is now.', 400, 403, 404, 413, 415),
     }),
     async (c) => {
-      const note = c.req.valid('json')?.note || null
+      const { note, reply } = c.req.valid('json') ?? {}
       const { id } = c.req.valid('param')
-      const alert = await alerts.acknowledge(() => staffNow(c), id, personOf(c), note)
+      const alert = await alerts.acknowledge(() => staffNow(c), id, personOf(c), note || null, reply || null)
       return c.json(toAlertJson(alert), 200)
     },
   )
 
   api.openapi(
     route.post('/alerts/{id}/close', 'Close an alert', {
-      description: 'It is not opened again until its condition has ended once. For staff and admins.',
+      description:
+        'It is not opened again until its condition has ended once; a call is answered on the screens of the cart. ' +
+        'For staff and admins.',
       middleware: [staffOnly, jsonBodyOrNone],
       request: { params: alertIdParams, body: bodyOrNone(alertNoteSchema) },
       responses: answers(alertSchema, 'The alert as it is now.', 400, 403, 404, 413, 415),
     }),
     async (c) => {
-      const note = c.req.valid('json')?.note || null
+      const { note, reply } = c.req.valid('json') ?? {}
       const { id } = c.req.valid('param')
-      const alert = await alerts.close(() => staffNow(c), id, personOf(c), note)
+      const alert = await alerts.close(() => staffNow(c), id, personOf(c), note || null, reply || null)
       return c.json(toAlertJson(alert), 200)
     },
   )

@@ -30,6 +30,7 @@ const DEFAULTS = {
   lock_locate_after_s: 60,
   names_kept_days: 7,
   return_after_min: 2,
+  call_escalate_min: 3,
   vehicle_kinds: { ranger: KIND_RULES, food_and_beverage: KIND_RULES, greenkeeping: KIND_RULES },
   trips: {},
   hide_checklist: false,

@@ -35,3 +35,23 @@ export function isPlausibleTime(atMs: unknown, latestMs: number): atMs is number
 export function receiveTimeMs(nowMs: number, newestMs: number, latestMs: number): number {
   return newestMs >= nowMs && newestMs < latestMs ? newestMs + 1 : nowMs
 }
+
+/** Receipt of a message with one event, against which its time is checked. */
+export interface TimeReceipt {
+  receivedAtMs: number
+  latestMs: number
+  onDrop: (reason: string) => void
+  notes: { reported(atMs: number): void }
+}
+
+/** Returns the time of an event, which is worth keeping whenever it was: an implausible one is the receive time. */
+export function eventTimeMs(sent: unknown, { receivedAtMs, latestMs, onDrop, notes }: TimeReceipt): number {
+  const ts = sentTime(sent)
+  if (!isPlausibleTime(ts, latestMs)) {
+    if (sent !== undefined && sent !== null) onDrop('implausible_time')
+    return receivedAtMs
+  }
+  const atMs = Math.round(ts)
+  notes.reported(atMs)
+  return atMs
+}

@@ -1,6 +1,6 @@
 import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
 import type { LockEventMessage } from '#shared/wire/mqtt.ts'
-import { isPlausibleTime, MAX_AHEAD_MS, sentTime } from './event-time.ts'
+import { eventTimeMs, MAX_AHEAD_MS } from './event-time.ts'
 import { NO_TIME_NOTES, type OnDrop, type TimeNotes } from './telemetry.ts'
 
 /** Lock or unlock that a device reported. */
@@ -16,8 +16,8 @@ export interface LockEvent {
 }
 
 /**
- * Converts a checked message to an event. An implausible time is replaced by the receive time: unlike a position, a
- * lock event is worth keeping whenever it was. A code with source key or remote is dropped.
+ * Converts a checked message to an event. An implausible time is replaced by the receive time. A code with source key
+ * or remote is dropped.
  */
 export function lockEventFromMessage(
   message: LockEventMessage,
@@ -26,13 +26,9 @@ export function lockEventFromMessage(
   latestMs = receivedAtMs + MAX_AHEAD_MS,
   notes: Pick<TimeNotes, 'reported'> = NO_TIME_NOTES,
 ): LockEvent {
-  const ts = sentTime(message.ts)
-  const isTimed = isPlausibleTime(ts, latestMs)
   const eid = message.eid ?? null
   const givenCode = message.code ?? null
-  if (!isTimed && message.ts !== undefined && message.ts !== null) onDrop('implausible_time')
-  const atMs = isTimed ? Math.round(ts) : receivedAtMs
-  if (isTimed) notes.reported(atMs)
+  const atMs = eventTimeMs(message.ts, { receivedAtMs, latestMs, onDrop, notes })
   const hasCode = message.source === 'rfid' || message.source === 'keypad'
   if (!hasCode && givenCode !== null) onDrop('unexpected_code')
   const code = hasCode && givenCode !== null ? String(givenCode) : null

@@ -43,8 +43,15 @@ export class AlertFeed {
   }
 }
 
-function frameOf({ event, alert }: AlertChanged): Frame {
-  const atMs = { opened: alert.openedAtMs, acknowledged: alert.acknowledgedAtMs, closed: alert.closedAtMs }[event]
-  const timestamp = toIso(atMs ?? alert.openedAtMs)
+function frameOf({ event, alert, atMs }: AlertChanged): Frame {
+  const { openedAtMs, acknowledgedAtMs, closedAtMs } = alert
+  const times = {
+    opened: openedAtMs,
+    acknowledged: acknowledgedAtMs,
+    closed: closedAtMs,
+    repeated: atMs,
+    escalated: atMs,
+  }
+  const timestamp = toIso(times[event] ?? openedAtMs)
   return new Frame({ type: 'alert', event, alert: toAlertJson(alert), timestamp })
 }

@@ -95,8 +95,8 @@ const TOPIC_SHOWN = 256
 /** Level of zones of a group; staff read those of all groups, as over HTTP. */
 const ZONES_LEVEL = 'sz'
 
-/** Level of events, in which devices report the codes they were unlocked with, unmasked. */
-const CODES_LEVEL: Uplink = 'evt'
+/** Levels with unmasked codes that unlocked a device, and with calls of golfers, which programs read alike. */
+const CODES_LEVELS: ReadonlySet<string> = new Set<Uplink>(['evt', 'call'])
 
 const UPLINK_BY_LEVEL = new Map<string, Uplink>(UPLINKS.map((level) => [level, level]))
 
@@ -154,8 +154,8 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     if (caller === undefined) return false
     if (isAdmin(caller)) return true
     const [root = '', hardwareId = '', level = '#'] = topicFilter.split('/')
-    // the filter can only match the codes of lock events
-    if (level === CODES_LEVEL && !canSeeCodes(caller)) return false
+    // the filter can only match codes of lock events or calls
+    if (CODES_LEVELS.has(level) && !canSeeCodes(caller)) return false
     if (root === '#' || root === '+') return true
     if (root === ALERTS_ROOT) return this.#mayAskForAlerts(caller, topicFilter)
     if (root === 'sit') return isStaff(caller) && (hasWildcard(level) || level === ZONES_LEVEL)
@@ -177,7 +177,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     if (caller === undefined) return false
     if (isAdmin(caller)) return true
     const [root, hardwareId = '', level = ''] = topic.split('/', 3)
-    if (level === CODES_LEVEL && !canSeeCodes(caller)) return false
+    if (CODES_LEVELS.has(level) && !canSeeCodes(caller)) return false
     if (root === ALERTS_ROOT) return this.#mayReadAlert(caller, topic)
     if (root === 'sit') return isStaff(caller) && level === ZONES_LEVEL
     return root === 'dev' && USERS_LEVELS.has(level) && canSee(caller, hardwareId)

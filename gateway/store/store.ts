@@ -13,6 +13,7 @@ import type { Registration } from '#shared/registrations.ts'
 import { systemClock } from '#shared/time.ts'
 import { typedCommand } from '#shared/typed-command.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
+import { callsWaitingSince, newCalls } from './calls/cart-calls.ts'
 import { DamageFindings } from './damage/findings.ts'
 import { checkLog } from './damage/log-check.ts'
 import { repairAtStart } from './damage/start.ts'
@@ -351,6 +352,8 @@ export class Store<Message extends Appendable = Appendable>
     liveAlerts: (closedSinceMs: number) => this.#read((from) => listLiveAlerts(from, closedSinceMs)),
     alertMessages: () => this.#read(listAlertMessages),
     closedDay: () => this.#read(closedDay),
+    newCalls: () => this.#read(newCalls),
+    callsWaitingSince: () => this.#read(callsWaitingSince),
     cartMotions: () => this.#read(listCartMotions),
     cartNotes: () => this.#read(listCartNotes),
     liveParties: (sinceMs: number) => this.#read((from) => listLiveParties(from, sinceMs)),

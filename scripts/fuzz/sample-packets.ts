@@ -20,8 +20,9 @@ const PAYLOADS: Record<string, readonly [string, ...string[]]> = {
   st: ['{"online":true,"fw":"1.2"}', '{"online":false}', ''],
   ack: ['{"id":"c-1","st":"completed"}', '{"cfg":1}', '{"key":1}'],
   tq: ['{"up":12345}', '{"up":"x"}'],
+  call: ['{"call":"help","cid":"17-3"}', '{"call":"cancel","cid":"17-3"}', '{"call":7}'],
 }
-const UPLINKS = ['tlm', 'evt', 'st', 'ack', 'tq'] as const
+const UPLINKS = ['tlm', 'evt', 'st', 'ack', 'tq', 'call'] as const
 const DOWNLINKS = ['cmd', 'cfg', 'ta', 'key'] as const
 
 /** Valid CONNECT of a device. */

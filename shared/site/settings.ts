@@ -78,9 +78,11 @@ export interface SiteSettings {
   restAfterS: number
   lockMaxSpeedKmh: number
   lockLocateAfterS: number
-  /** Days after which names of golfers are deleted. */
+  /** Days after which names and texts of golfers are deleted. */
   namesKeptDays: number
   returnAfterMin: number
+  /** Minutes after which an unacknowledged call is escalated. */
+  callEscalateMin: number
   vehicleKinds: Record<ServiceKind, KindRules>
   /** Trip defaults that differ from those of the API. */
   trips: Partial<TripConfig>
@@ -118,6 +120,7 @@ export const DEFAULT_SITE_SETTINGS: Readonly<SiteSettings> = {
   lockLocateAfterS: 60,
   namesKeptDays: 7,
   returnAfterMin: 2,
+  callEscalateMin: 3,
   vehicleKinds: ofServiceKinds(() => DEFAULT_KIND_RULES),
   trips: {},
   isChecklistHidden: false,

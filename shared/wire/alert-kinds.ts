@@ -13,6 +13,7 @@ export const ALERT_KINDS = [
   'standing',
   'device_twice',
   'device_clock',
+  'call',
   'disk',
   'clock',
   'sync',
@@ -36,5 +37,5 @@ export function isSiteKind(kind: string): boolean {
   return SITE_KINDS.has(kind)
 }
 
-/** Kinds that a rule for vehicles may name. Calls and due services are named before a gateway opens such alerts. */
-export const VEHICLE_ALERT_KINDS = [...ALERT_KINDS.filter((kind) => !isSiteKind(kind)), 'call', 'service_due'] as const
+/** Kinds that a rule for vehicles may name. Due services are named before a gateway opens such alerts. */
+export const VEHICLE_ALERT_KINDS = [...ALERT_KINDS.filter((kind) => !isSiteKind(kind)), 'service_due'] as const

@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { ALERT_KINDS } from './alert-kinds.ts'
+import { oneLine } from './schema/name.ts'
 import { choiceParam, dateParam, isoSchema, newestPageQuerySchema, paginationSchema } from './schema/params.ts'
 
 export const ALERT_STATES = ['open', 'acknowledged', 'closed'] as const
 export type AlertState = (typeof ALERT_STATES)[number]
 
-export const ALERT_EVENTS = ['opened', 'acknowledged', 'closed'] as const
+/** `repeated`: a cart called again; `escalated`: staff have not acknowledged its call in time. */
+export const ALERT_EVENTS = ['opened', 'repeated', 'escalated', 'acknowledged', 'closed'] as const
 export type AlertEvent = (typeof ALERT_EVENTS)[number]
 
 const personSchema = z.object({
@@ -35,7 +37,8 @@ export const alertSchema = z
     acknowledged_by: personSchema.nullable(),
     note: z.string().nullable().meta({ description: 'Note that was given when the alert was acknowledged or closed.' }),
     details: z.record(z.string(), z.unknown()).meta({
-      description: 'Details, depending on the kind; reason "removed" means that the cart was deleted.',
+      description:
+        'Details, depending on the kind; reason is "removed" if the cart was deleted, "cancelled" if a call was.',
       example: { voltage: 47.6, threshold: 48 },
     }),
   })
@@ -60,7 +63,7 @@ export const alertQuerySchema = newestPageQuerySchema.extend({
   to: dateParam.optional(),
 })
 
-/** Note of the user who acknowledges or closes an alert. */
+/** Note of the user who acknowledges or closes an alert, and the response to a call. */
 export const alertNoteSchema = z
   .strictObject({
     note: z
@@ -70,5 +73,9 @@ export const alertNoteSchema = z
       .nullable()
       .optional()
       .meta({ description: 'Note; an empty text means none.', example: 'Charger 4 was off' }),
+    reply: oneLine.nullable().optional().meta({
+      description: 'Text for the screens of the cart, for alerts of the kind call only; empty for the default text.',
+      example: 'A marshal is on the way.',
+    }),
   })
   .meta({ id: 'AlertNote' })

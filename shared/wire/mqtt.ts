@@ -3,7 +3,7 @@ import { ackStatusSchema } from './commands.ts'
 import { lockKindSchema, lockSourceSchema } from './lock-events.ts'
 
 /** Message types that a device publishes, by the last level of its topic `dev/{hardware_id}/…`. */
-export const UPLINKS = ['tlm', 'evt', 'st', 'ack', 'tq'] as const
+export const UPLINKS = ['tlm', 'evt', 'st', 'ack', 'tq', 'call'] as const
 export type Uplink = (typeof UPLINKS)[number]
 
 /** Message types that a device receives, by the last level of its topic. */
@@ -37,6 +37,29 @@ export const lockEventMessageSchema = z.looseObject({
   cmd: z.string().max(64).nullish(),
 })
 export type LockEventMessage = z.infer<typeof lockEventMessageSchema>
+
+const CALL_TEXT_MAX = 200
+
+/** Call of a golfer from the screen of a cart, or its withdrawal by the id under which the device made it. */
+export const callMessageSchema = z
+  .looseObject({
+    call: z.enum(['help', 'ranger', 'breakdown', 'order', 'cancel']),
+    text: z
+      .string()
+      .transform(
+        (text) =>
+          text
+            .replaceAll(/\p{Cc}+/gu, ' ')
+            .trim()
+            .slice(0, CALL_TEXT_MAX)
+            .toWellFormed() || null,
+      )
+      .nullish(),
+    cid: z.string().min(1).max(64).nullish(),
+    ts: z.unknown().optional(),
+  })
+  .refine(({ call, cid }) => call !== 'cancel' || cid != null)
+export type CallMessage = z.infer<typeof callMessageSchema>
 
 export const ackMessageSchema = z.looseObject({
   id: z.string().max(64).optional(),

@@ -35,6 +35,7 @@ export function toSiteSettingsJson(settings: SiteSettings): SiteSettingsJson {
     lock_locate_after_s: settings.lockLocateAfterS,
     names_kept_days: settings.namesKeptDays,
     return_after_min: settings.returnAfterMin,
+    call_escalate_min: settings.callEscalateMin,
     vehicle_kinds: ofServiceKinds((kind) => {
       const { autoLock, lockAtClosing, alerts } = settings.vehicleKinds[kind]
       return { auto_lock: autoLock, lock_at_closing: lockAtClosing, alerts: [...alerts] }
@@ -80,6 +81,7 @@ export function patchSiteSettings(settings: SiteSettings, patch: SiteSettingsPat
     lockLocateAfterS: merged(patch.lock_locate_after_s, settings.lockLocateAfterS, preset.lockLocateAfterS),
     namesKeptDays: merged(patch.names_kept_days, settings.namesKeptDays, preset.namesKeptDays),
     returnAfterMin: merged(patch.return_after_min, settings.returnAfterMin, preset.returnAfterMin),
+    callEscalateMin: merged(patch.call_escalate_min, settings.callEscalateMin, preset.callEscalateMin),
     vehicleKinds: mergedKinds(patch.vehicle_kinds, settings.vehicleKinds),
     trips: mergedTrips(patch.trips, settings.trips),
     isChecklistHidden: merged(patch.hide_checklist, settings.isChecklistHidden, preset.isChecklistHidden),

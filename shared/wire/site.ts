@@ -169,10 +169,14 @@ const fields = {
       'Maximum age in seconds of the position of a cart on the course; an older one is requested again before a lock.',
   }),
   names_kept_days: z.number().int().min(0).max(400).meta({
-    description: 'Days after which the names of golfers are deleted, at 04:00; 0 and 1: in the night after the round.',
+    description:
+      'Days after which names and texts of golfers are deleted, at 04:00; 0 and 1: in the night after the round.',
   }),
   return_after_min: minutes.meta({
     description: 'Minutes locked in a parking zone after which a cart that was given out counts as returned.',
+  }),
+  call_escalate_min: z.number().min(0.01).max(1_440).meta({
+    description: 'Minutes after which a call from a cart that staff have not acknowledged is escalated.',
   }),
 }
 

@@ -255,8 +255,8 @@ const FROM_GATEWAY: Described<ServerMessage> = {
   },
   alert: {
     description:
-      'An alert was opened, acknowledged or closed; sent to every user who may see it, independent of ' +
-      'subscriptions.',
+      'An alert was opened, acknowledged or closed, its cart called again (repeated), or staff did not acknowledge a ' +
+      'call in time (escalated); sent to every user who may see it, independent of subscriptions.',
     example: { type: 'alert', event: 'opened', alert: ALERT, timestamp: AT },
   },
   site_changed: {
@@ -376,6 +376,14 @@ const DEVICE_TOPICS: Record<Uplink | Downlink, Omit<MqttTopic, 'topic' | 'from'>
       'A lock event, or an array of them. It may be sent again: the same eid, event and ts of a registered ' +
       'device are one event; cmd names a remote command.',
     example: { eid: '17-42', event: 'unlock', source: 'rfid', code: '04A1B2C3', ts: 1765967400123 },
+  },
+  call: {
+    qos: 1,
+    retained: false,
+    description:
+      'A call of the golfer: help, ranger, breakdown or order, with a text of up to 200 characters. The same cid, or ' +
+      'without one the same ts and call, is the same call; {"cid","call":"cancel"} withdraws it. At most 6 a minute.',
+    example: { call: 'help', text: 'Flat tyre', cid: '17-3', ts: 1765967400123 },
   },
   st: {
     qos: 1,

@@ -10,8 +10,21 @@ export interface AlertFilter {
 /** Kinds for which a person has to run. */
 const URGENT: ReadonlySet<AlertKind> = new Set<AlertKind>(['outside', 'moved_while_locked', 'moved_after_hours'])
 
-export function isUrgent({ kind }: Pick<AlertJson, 'kind'>): boolean {
-  return URGENT.has(kind)
+type AlertCause = Pick<AlertJson, 'kind' | 'details'>
+
+function isUrgent(alert: AlertCause): boolean {
+  return URGENT.has(alert.kind) || (alert.kind === 'call' && !isOrder(alert))
+}
+
+/** True for a call that can wait: it makes no sound. */
+export function isOrder({ kind, details }: AlertCause): boolean {
+  return kind === 'call' && details.call === 'order'
+}
+
+/** Returns the color of a row or bar, as the name of a class. */
+export function toneOf(alert: AlertCause): 'urgent' | 'order' | '' {
+  if (isOrder(alert)) return 'order'
+  return isUrgent(alert) ? 'urgent' : ''
 }
 
 /** Returns the alerts that are not acknowledged yet: the urgent ones first, then the newest. */
@@ -38,7 +51,7 @@ function newestFirst(a: AlertJson, b: AlertJson): number {
 /** Minimum time between two sounds for alerts that have already sounded. */
 const RING_AGAIN_MS = 60_000
 
-/** Decides when open alerts sound: each once when it opens, and all of them once a minute until acknowledged. */
+/** Decides when open alerts sound: each when it opens or a call is repeated or escalated, all once a minute. */
 export class AlertSound {
   readonly #ring: () => boolean
   #sounded = new Set<string>()
@@ -51,10 +64,15 @@ export class AlertSound {
 
   /** Processes the alerts that are open at `nowMs` (monotonic). */
   process(open: readonly AlertJson[], nowMs: number): void {
-    const isNew = open.some(({ alert_id }) => !this.#sounded.has(alert_id))
-    const isAgain = open.length > 0 && nowMs - this.#rangAtMs >= RING_AGAIN_MS
+    const loud = open.filter((alert) => !isOrder(alert)).map(soundOf)
+    const isNew = loud.some((sound) => !this.#sounded.has(sound))
+    const isAgain = loud.length > 0 && nowMs - this.#rangAtMs >= RING_AGAIN_MS
     if ((isNew || isAgain) && !this.#ring()) return
     if (isNew || isAgain) this.#rangAtMs = nowMs
-    this.#sounded = new Set(open.map(({ alert_id }) => alert_id))
+    this.#sounded = new Set(loud)
   }
+}
+
+function soundOf({ alert_id, details }: AlertJson): string {
+  return `${alert_id} ${details.count} ${details.escalated_at}`
 }

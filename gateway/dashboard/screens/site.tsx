@@ -16,7 +16,12 @@ import { SiteField } from './site/site-field.tsx'
 import { VehicleFields } from './site/vehicle-fields.tsx'
 
 const BATTERY: readonly NumberField[] = ['pack.empty_v', 'pack.low_v', 'pack.full_v', 'rest_after_s', 'charge_check_h']
-const WARNINGS: readonly NumberField[] = ['silent_after_s', 'silent_on_course_after_s', 'zone_stay_s']
+const WARNINGS: readonly NumberField[] = [
+  'silent_after_s',
+  'silent_on_course_after_s',
+  'zone_stay_s',
+  'call_escalate_min',
+]
 const LOCKING: readonly NumberField[] = ['auto_lock_after_min', 'lock_max_speed_kmh', 'lock_locate_after_s']
 const PACE: readonly NumberField[] = ['minutes_per_hole', 'tee_interval_min', 'delay_from_min', 'round_timeout_min']
 const HAND_OUT: readonly NumberField[] = ['return_after_min', 'names_kept_days']

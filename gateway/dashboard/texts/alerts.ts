@@ -31,7 +31,20 @@ export const alertTexts = defineTexts({
     opened: (time: string, ago: string) => `${time}, ${ago}`,
     over: (time: string) => `ended ${time}`,
     knows: (who: string, time: string) => `${who}, ${time}`,
+    onMyWay: 'On my way',
+    done: 'Done',
+    reply: 'Text on the screen of the cart',
+    sendReply: 'Send text',
+    /** Headline of a call, after the name of its cart. */
+    calls: {
+      help: 'calls for help',
+      ranger: 'calls a marshal',
+      breakdown: 'reports a breakdown',
+      order: 'wants to order',
+    },
+    hole: (hole: number) => `hole ${hole}`,
     kinds: {
+      call: 'Call from a cart',
       low_battery: 'Low battery',
       outside: 'Off course',
       zone_stay: 'Stopped in no-go zone',
@@ -63,6 +76,11 @@ export const alertTexts = defineTexts({
       disk: (percent: number) => `${percent} % of the disk budget`,
       contact: (time: string) => `last contact ${time}`,
       removed: 'cart removed',
+      cancelled: 'withdrawn by the golfer',
+      count: (count: number) => `called ${count} times`,
+      late: 'arrived late',
+      escalated: (time: string) => `not acknowledged by ${time}`,
+      replied: (reply: string) => `Screen: ${reply}`,
     },
   },
   de: {
@@ -94,7 +112,19 @@ export const alertTexts = defineTexts({
     opened: (time: string, ago: string) => `${time}, ${ago}`,
     over: (time: string) => `beendet ${time}`,
     knows: (who: string, time: string) => `${who}, ${time}`,
+    onMyWay: 'Bin unterwegs',
+    done: 'Erledigt',
+    reply: 'Text auf dem Bildschirm des Carts',
+    sendReply: 'Text senden',
+    calls: {
+      help: 'ruft um Hilfe',
+      ranger: 'ruft den Marshal',
+      breakdown: 'meldet eine Panne',
+      order: 'möchte bestellen',
+    },
+    hole: (hole: number) => `Bahn ${hole}`,
     kinds: {
+      call: 'Ruf von einem Cart',
       low_battery: 'Batterie schwach',
       outside: 'Abseits des Platzes',
       zone_stay: 'Steht in Verbotszone',
@@ -126,6 +156,14 @@ export const alertTexts = defineTexts({
       disk: (percent: number) => `${percent} % des erlaubten Platzes`,
       contact: (time: string) => `letzter Kontakt ${time}`,
       removed: 'Cart entfernt',
+      cancelled: 'vom Spieler zurückgezogen',
+      count: (count: number) => `${count}-mal gerufen`,
+      late: 'verspätet angekommen',
+      escalated: (time: string) => `bis ${time} nicht bestätigt`,
+      replied: (reply: string) => `Bildschirm: ${reply}`,
     },
   },
 })
+
+/** Text on the screen of a cart whose call staff answer with one tap, by the language of the course. */
+export const ON_MY_WAY = { en: 'We are on our way.', de: 'Wir sind unterwegs.' } as const

@@ -12,6 +12,8 @@ export const needsTexts = defineTexts({
     never: 'Never seen',
     more: (count: number) => `and ${count} others`,
     reasons: {
+      call: 'Call from the cart',
+      order: 'Wants to order',
       moved_while_locked: 'Moved while locked',
       moved_after_hours: 'Moved after closing',
       outside: 'Off course',
@@ -44,6 +46,8 @@ export const needsTexts = defineTexts({
     never: 'Nie gesehen',
     more: (count: number) => `und ${count} weitere`,
     reasons: {
+      call: 'Ruf vom Cart',
+      order: 'Möchte bestellen',
       moved_while_locked: 'Gesperrt und bewegt',
       moved_after_hours: 'Nach Schluss bewegt',
       outside: 'Abseits des Platzes',

@@ -18,6 +18,9 @@ interface AlertWriterDeps {
   book: OpenAlerts
 }
 
+/** Writes changes; calls `onWritten` with the saved alerts once they are on the disk. */
+export type SaveAlerts = (input: AlertsChange, onWritten: (saved: readonly SavedAlert[]) => void) => Promise<unknown>
+
 /** Most changes in one transaction: each may add 40 rows, one per subscribed session, and long ones delay messages. */
 const MOST_IN_ONE = 50
 
@@ -48,27 +51,36 @@ export class AlertWriter {
     return this.#unpublished.size > 0
   }
 
-  /** Saves everything in one transaction, or in several above `MOST_IN_ONE` changes. Throws `store_unavailable`. */
-  async save({ changes, ended }: Findings, closedDay: ClosedDay | null): Promise<void> {
+  /**
+   * Saves everything in one transaction, or in several above `MOST_IN_ONE` changes. `write` may add other rows to it.
+   * Throws `store_unavailable`.
+   */
+  async save(
+    { changes, ended, idleCallSeqs }: Findings,
+    closedDay: ClosedDay | null,
+    write: SaveAlerts = this.#write,
+  ): Promise<void> {
     let from = 0
     do {
       const some = changes.slice(from, from + MOST_IN_ONE)
       from += MOST_IN_ONE
       const isLast = from >= changes.length
-      await this.#saveSome(some, isLast ? ended : [], isLast ? closedDay : null)
+      const rest = isLast ? { ended, idleCallSeqs, closedDay } : { ended: [], idleCallSeqs: [], closedDay: null }
+      await this.#saveSome({ changes: some, ...rest }, write)
       // lets other pending work run between two transactions
       if (!isLast) await new Promise(setImmediate)
     } while (from < changes.length)
   }
 
+  readonly #write: SaveAlerts = (input, onWritten) => this.#deps.store.write('saveAlerts', input, onWritten)
+
   async #saveSome(
-    found: readonly FoundChange[],
-    ended: readonly StoredAlert[],
-    closedDay: ClosedDay | null,
+    { changes, ended, idleCallSeqs, closedDay }: Findings & { closedDay: ClosedDay | null },
+    write: SaveAlerts,
   ): Promise<void> {
-    const { store, clock, book } = this.#deps
+    const { clock, book } = this.#deps
     const shown = new Shown(book)
-    const prepared = found.map((change) => ({ change, messages: this.#prepare(shown.after(change)) }))
+    const prepared = changes.map((change) => ({ change, messages: this.#prepare(shown.after(change)) }))
     const topics = [...this.#unpublished]
     const unpublished = topics.flatMap((topic) => this.#prepare(shown.at(topic)))
     await publishWith([...prepared.flatMap(({ messages }) => messages), ...unpublished], (_, commit) => {
@@ -78,16 +90,18 @@ export class AlertWriter {
           sessionChanges: messages.flatMap(({ changes }) => changes),
         })),
         endedIds: ended.map(({ alertId }) => alertId),
+        idleCallSeqs,
         sessionChanges: unpublished.flatMap(({ changes }) => changes),
         closedDay,
         nowMs: clock.nowMs(),
       }
-      return store.write('saveAlerts', input, (saved) => {
+      return write(input, (saved) => {
         for (const topic of topics) this.#unpublished.delete(topic)
         for (const alert of ended) book.ended(alert)
         for (const one of saved) this.#took(one)
         commit()
-        for (const { event, alert, isNew } of saved) if (isNew) this.#deps.events.emit('alertChanged', { event, alert })
+        for (const { event, alert, isNew } of saved)
+          if (isNew) this.#deps.events.emit('alertChanged', { event, alert, atMs: input.nowMs })
       })
     })
   }

@@ -106,6 +106,7 @@ class Course {
   #create(): Alerts {
     const store = this.#store
     return new Alerts({
+      commands: { createForEach: () => assert.fail('no call is answered here') },
       events: this.#events,
       course: NO_PLAY,
       clock: this.clock,

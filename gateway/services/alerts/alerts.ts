@@ -4,7 +4,7 @@ import type { ClockState } from '#domain/clock-state.ts'
 import type { Downlink } from '#domain/downlink.ts'
 import type { Events } from '#gateway/events.ts'
 import { SerialQueue } from '#shared/budgets/serial-queue.ts'
-import { describeError, ForbiddenError, NotFoundError } from '#shared/errors.ts'
+import { describeError, ForbiddenError, InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { SyncStatus } from '#shared/sync-status.ts'
@@ -14,11 +14,13 @@ import { ALERT_KINDS, type AlertKind, isSiteKind } from '#shared/wire/alert-kind
 import type { Store } from '#store/store.ts'
 import type { AlertQuery, ClosedDay, StoredAlert } from '#store/tables/alerts.ts'
 import type { Cart } from '../cart.ts'
+import type { Commands } from '../commands/commands.ts'
 import type { Site } from '../site.ts'
 import type { DiskUse } from '../telemetry/disk-guard.ts'
-import { AlertWriter } from './alert-writer.ts'
+import { AlertWriter, type SaveAlerts } from './alert-writer.ts'
 import { Arrived } from './arrived.ts'
-import { evaluateCart, evaluateRemoved, evaluateSite, type Findings, type FoundChange } from './findings.ts'
+import { CallAlerts, replyToCall } from './call-alerts.ts'
+import { evaluateCart, evaluateRemoved, evaluateSite, type Findings, type FoundChange, noFindings } from './findings.ts'
 import { BRAKE_MS, OpenAlerts } from './open-alerts.ts'
 import { PinAlerts } from './pin-alerts.ts'
 import { RecentHistory } from './recent-history.ts'
@@ -37,6 +39,7 @@ export interface AlertsDeps {
   site: Pick<Site, 'settings' | 'calendar'>
   carts: CartList
   course: CourseFacts
+  commands: Pick<Commands, 'createForEach'>
   users: { find(userId: string): { row: { name: string } } | undefined }
   clockConfirmation: { readonly state: ClockState }
   diskGuard: { readonly use: DiskUse }
@@ -70,6 +73,7 @@ export class Alerts implements Component {
   readonly #writer: AlertWriter
   readonly #history: RecentHistory
   readonly #pins: PinAlerts
+  readonly #calls: CallAlerts
   readonly #arrived: Arrived
   readonly #turns = new SerialQueue()
   /** Writes in progress; until they end, an evaluation could find the same changes again. */
@@ -94,6 +98,7 @@ export class Alerts implements Component {
     this.#writer = new AlertWriter({ ...deps, book: this.#book })
     this.#history = new RecentHistory({ readers: deps.store.readers, log: deps.log })
     this.#pins = new PinAlerts({ users: deps.users, book: this.#book, clock: deps.clock })
+    this.#calls = new CallAlerts({ ...deps, book: this.#book })
     this.#arrived = new Arrived(deps.events)
     this.#confirmedAtMonotonicMs = deps.clock.monotonicMs()
     this.#wellAtMonotonicMs = deps.clock.monotonicMs()
@@ -111,6 +116,7 @@ export class Alerts implements Component {
         const cart = deps.carts.of(hardwareId)
         if (cart !== undefined) this.#book.wake(cart.key)
       })
+    deps.events.on('called', () => this.#calls.called())
     deps.events.on('pinLocked', ({ userId, lockedMs }) => this.#pins.locked(userId, lockedMs))
   }
 
@@ -119,6 +125,7 @@ export class Alerts implements Component {
     this.#book.load(store.read.liveAlerts(clock.nowMs() - BRAKE_MS))
     this.#closedDay = store.read.closedDay() ?? null
     this.#writtenDay = this.#closedDay
+    this.#calls.load()
     this.#writer.load()
   }
 
@@ -193,11 +200,20 @@ export class Alerts implements Component {
     throw new ForbiddenError('cart_forbidden', `cart ${alert.cart} is outside your scope`)
   }
 
-  /** Acknowledges an alert, or adds the note that its first acknowledgement lacks. Throws as `requireVisible` does. */
-  acknowledge(caller: () => Caller, alertId: string, by: Person, note: string | null): Promise<Alert> {
-    return this.#change(caller, alertId, (alert) => {
+  /**
+   * Acknowledges an alert, or adds the note that its first acknowledgement lacks. A call is answered on the screens of
+   * its cart, again for each `reply`. Throws as `requireVisible` does.
+   */
+  acknowledge(
+    caller: () => Caller,
+    alertId: string,
+    by: Person,
+    note: string | null,
+    reply: string | null = null,
+  ): Promise<Alert> {
+    return this.#change(caller, alertId, reply, (alert) => {
       const isKnown = alert.acknowledgedAtMs !== null
-      if (isKnown && (note === null || alert.note !== null)) return null
+      if (isKnown && reply === null && (note === null || alert.note !== null)) return null
       const first = isKnown ? {} : { acknowledgedBy: by, acknowledgedAtMs: this.#deps.clock.nowMs() }
       const acknowledged = { ...alert, ...first, note: note ?? alert.note }
       return { event: 'acknowledged', alert: acknowledged, byUserId: by.userId }
@@ -205,11 +221,17 @@ export class Alerts implements Component {
   }
 
   /** Closes an alert; it opens again only after its condition was over once. Throws as `requireVisible` does. */
-  close(caller: () => Caller, alertId: string, by: Person, note: string | null): Promise<Alert> {
-    return this.#change(caller, alertId, (alert) => {
+  close(
+    caller: () => Caller,
+    alertId: string,
+    by: Person,
+    note: string | null,
+    reply: string | null = null,
+  ): Promise<Alert> {
+    return this.#change(caller, alertId, reply, (alert) => {
       if (alert.closedAtMs !== null) return null
       const closedAtMs = Math.max(this.#deps.clock.nowMs(), alert.openedAtMs)
-      const closed = { ...alert, closedAtMs, awaitsEnd: true, note: note ?? alert.note }
+      const closed = { ...alert, closedAtMs, awaitsEnd: alert.kind !== 'call', note: note ?? alert.note }
       return { event: 'closed', alert: closed, byUserId: by.userId }
     })
   }
@@ -217,13 +239,36 @@ export class Alerts implements Component {
   #change(
     callerNow: () => Caller,
     alertId: string,
+    reply: string | null,
     change: (alert: StoredAlert) => FoundChange | null,
   ): Promise<Alert> {
     return this.#inTurn(async () => {
-      const found = change(this.requireVisible(callerNow(), alertId))
-      if (found !== null) await this.#writer.save({ changes: [found], ended: [] }, null)
+      const caller = callerNow()
+      const before = this.requireVisible(caller, alertId)
+      if (reply !== null && before.kind !== 'call') throw noReply()
+      const found = change(before)
+      if (found === null) return before
+      const { details } = found.alert
+      if (reply !== null) found.alert = { ...found.alert, details: { ...details, reply } }
+      const hasNews =
+        reply !== null || found.event === 'closed' || (before.acknowledgedAtMs === null && before.closedAtMs === null)
+      const write = before.kind === 'call' && hasNews ? this.#withReply(found.alert, reply, caller) : undefined
+      await this.#writer.save({ ...noFindings(), changes: [found] }, null, write)
       return this.requireVisible(callerNow(), alertId)
     })
+  }
+
+  /** Stores the reply to a call with the change of its alert: screens get what the app shows, or neither happens. */
+  #withReply(alert: StoredAlert, reply: string | null, { userId }: Caller): SaveAlerts {
+    const { carts, commands, site } = this.#deps
+    const devices = (alert.cart !== null && carts.find(alert.cart)?.devices) || []
+    const hardwareIds = devices.map(({ row }) => row.hardwareId)
+    return (input, onWritten) =>
+      commands.createForEach(hardwareIds, replyToCall(alert, reply, site.settings), {
+        caller: { userId, role: 'staff', allowedHardwareIds: null },
+        also: () => ({ name: 'saveAlerts', input }),
+        onWritten: () => onWritten(input.changes.map(({ event, alert }) => ({ event, alert, isNew: true }))),
+      })
   }
 
   /** Reads the alerts again after an erasure, so that retained messages lose the erased data too. */
@@ -239,7 +284,7 @@ export class Alerts implements Component {
   #evaluate(carts: readonly Cart[], nowMs: number): void {
     const context = this.#contextAt(nowMs)
     const isIdle = this.#isRunning && this.#underWay === 0
-    const found: Findings = { changes: [], ended: [] }
+    const found = noFindings()
     const isUnchanged = isContextUnchanged(this.#context, context)
     this.#context = context
     for (const cart of carts) {
@@ -253,6 +298,7 @@ export class Alerts implements Component {
     if (!isIdle) return
     evaluateSite(this.#book, facts, nowMs, found)
     this.#pins.evaluate(nowMs, found)
+    this.#calls.evaluate(nowMs, found)
     this.#evaluateRemoved(nowMs, found)
     if (countOf(found) === 0 && this.#closedDay === this.#writtenDay && !this.#writer.hasUnpublished) return
     void this.#inTurn(() => this.#save(found))
@@ -345,6 +391,13 @@ export class Alerts implements Component {
   }
 }
 
-function countOf({ changes, ended }: Findings): number {
-  return changes.length + ended.length
+function countOf({ changes, ended, idleCallSeqs }: Findings): number {
+  return changes.length + ended.length + idleCallSeqs.length
+}
+
+function noReply(): InvalidRequestError {
+  const detail = 'only a call from a cart has a reply'
+  return new InvalidRequestError('invalid_field', `reply: ${detail}`, [
+    { in: 'body', name: 'reply', code: 'invalid_field', detail },
+  ])
 }

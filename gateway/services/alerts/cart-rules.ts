@@ -121,6 +121,20 @@ function isBeingLocked({ settings, nowMs, closedSinceMs }: SiteContext, kind: Ca
   return kindRulesOf(settings, kind).lockAtClosing && nowMs - closedSinceMs < LOCKING_MS
 }
 
+/** Closes calls of a cart that has been parked and locked since; `CallAlerts` opens them. */
+const CALL: CartRule = {
+  kind: 'call',
+  brake: null,
+  subjectsOf: () => NONE,
+  evaluate({ cart: { verdict }, memory: { lockedSinceMs } }, _context, open) {
+    if (open === undefined || verdict.state !== 'in' || lockedSinceMs === null) return 'unsure'
+    const parkedSinceMs = verdict.stays.find(({ type }) => type === 'parking')?.sinceMs ?? 0
+    // a golfer may call from a cart that was parked and locked already
+    return Math.max(parkedSinceMs, lockedSinceMs) > open.openedAtMs ? 'over' : 'unsure'
+  },
+  describe: () => ({ hardwareId: null, details: {} }),
+}
+
 export const CART_RULES: readonly CartRule[] = [
   LOW_BATTERY,
   OUTSIDE,
@@ -134,4 +148,5 @@ export const CART_RULES: readonly CartRule[] = [
   STANDING,
   DEVICE_TWICE,
   DEVICE_CLOCK,
+  CALL,
 ]

@@ -17,6 +17,8 @@ export interface FoundChange {
   alert: StoredAlert
   /** Null for automatic changes. */
   byUserId: string | null
+  /** Stored call that caused it. */
+  callSeq?: number
 }
 
 /** Result of an evaluation, before anything is written. */
@@ -24,6 +26,12 @@ export interface Findings {
   changes: FoundChange[]
   /** Alerts closed by users whose condition is now over. */
   ended: StoredAlert[]
+  /** Stored calls that change no alert. */
+  idleCallSeqs: number[]
+}
+
+export function noFindings(): Findings {
+  return { changes: [], ended: [], idleCallSeqs: [] }
 }
 
 export function evaluateCart(book: OpenAlerts, one: CartAlertState, context: SiteContext, found: Findings): void {

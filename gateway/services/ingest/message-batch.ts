@@ -183,6 +183,7 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
         lockEvents: NOTHING,
         status: null,
         commandAck: null,
+        call: null,
         applied: null,
         unreadable: null,
       },

@@ -10,6 +10,7 @@ import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { TimestampTrustLimiter } from '../clock/timestamp-trust-limiter.ts'
 import type { Device } from '../fleet.ts'
 import type { DeviceConnection } from '../presence.ts'
+import { CallLimit } from './call-limit.ts'
 import type { DroppedReadings, Uplinked, UplinkMessage } from './message.ts'
 import { parseUplink, type UplinkContent } from './uplink-parser.ts'
 import { liveFromMs } from './zone-crossings.ts'
@@ -38,9 +39,11 @@ export class MessageParser {
   #doubtedMs: number | null = null
   /** Readings of the message that are refused because of their timestamps. */
   #refused: unknown[] = []
+  readonly #callLimit: CallLimit
 
   constructor(deps: AcceptDeps) {
     this.#deps = deps
+    this.#callLimit = new CallLimit(deps.clock)
   }
 
   /** Parses a device's message for the write queue. Never throws: unreadable content is quarantined. */
@@ -132,9 +135,13 @@ export class MessageParser {
     if (reportedMs > 0 || content.samples.length > 0) brake.reported(device.asksForTime ? 0 : reportedMs, latestMs)
     if (content.samples.length > 0 || reportedMs > 0 || this.#refused.length > 0) {
       // a sample without a timestamp has that of the gateway, which is newer
-      const isOwn = reportedMs >= newestMs({ samples: content.samples, lockEvents: NOTHING })
+      const isOwn = reportedMs >= newestMs({ samples: content.samples, lockEvents: NOTHING, call: null })
       const isRefused = this.#refused.length > 0
       clockConfirmation.reported(device.row.hardwareId, isOwn && !isRefused ? reportedMs : 0)
+    }
+    if (content.call !== null && !this.#callLimit.admits(device, content.call)) {
+      content.call = null
+      this.#onDrop('too_many_calls')
     }
     device.newestReceiveMs = atMs
     if (!clock.isTrusted) {
@@ -164,13 +171,14 @@ export class MessageParser {
   }
 }
 
-function isEmpty({ samples, lockEvents, status, commandAck, applied }: UplinkContent): boolean {
-  return samples.length + lockEvents.length === 0 && status === null && commandAck === null && applied === null
+function isEmpty({ samples, lockEvents, status, commandAck, call, applied }: UplinkContent): boolean {
+  const isWithoutEvents = samples.length + lockEvents.length === 0 && call === null
+  return isWithoutEvents && status === null && commandAck === null && applied === null
 }
 
 /** Returns the newest time in a message; 0 if it has none. */
-function newestMs({ samples, lockEvents }: Pick<UplinkContent, 'samples' | 'lockEvents'>): number {
-  let newestMs = 0
+function newestMs({ samples, lockEvents, call }: Pick<UplinkContent, 'samples' | 'lockEvents' | 'call'>): number {
+  let newestMs = call?.atMs ?? 0
   for (const { atMs } of samples) newestMs = Math.max(newestMs, atMs)
   for (const { atMs } of lockEvents) newestMs = Math.max(newestMs, atMs)
   return newestMs

@@ -61,6 +61,8 @@ export interface StoredContent {
   /** Metadata of the command that caused each lock event, as JSON. */
   metadata: readonly (string | null)[]
   ack: AckResult | null
+  /** True if the message has a call that is not a repeated one. */
+  isCallNew: boolean
 }
 
 export interface DroppedReadings {

@@ -90,18 +90,20 @@ export class StateUpdates {
     let sampleAt = 0
     let lockEventAt = 0
     let ackAt = 0
+    let callAt = 0
     for (const message of encoded.live) {
       if (isRun(message)) {
         message.stored = result.sampleFlags.subarray(sampleAt, sampleAt + message.rows)
         sampleAt += message.rows
         continue
       }
-      const { samples, lockEvents, commandAck } = message.content
+      const { samples, lockEvents, commandAck, call } = message.content
       message.stored = {
         flags: result.sampleFlags.subarray(sampleAt, sampleAt + samples.length),
         lockEvents: result.lockEventStored.slice(lockEventAt, lockEventAt + lockEvents.length),
         metadata: result.lockEventMetadata.slice(lockEventAt, lockEventAt + lockEvents.length),
         ack: commandAck === null ? null : (result.commandAcks[ackAt++] ?? null),
+        isCallNew: call !== null && result.callStored[callAt++] === true,
       }
       sampleAt += samples.length
       lockEventAt += lockEvents.length
@@ -210,6 +212,12 @@ function encodeRest(
   encodeCrossings(stored, batch)
   if (content.commandAck !== null) {
     batch.commandAcks.push({ ...content.commandAck, hardwareId, atMs: receivedAtMs })
+  }
+  if (content.call !== null) {
+    // its alert shows the time by a correct clock
+    const atMs = content.call.atMs + shiftMs
+    batch.calls ??= []
+    batch.calls.push({ ...content.call, atMs, hardwareId, shortId, receivedAtMs })
   }
   if (quarantine !== null) batch.quarantined.push(quarantine)
 }

@@ -40,6 +40,8 @@ export class StoredPublisher {
       }
     }
     if (stored.ack !== null) this.#announceAck(stored.ack)
+    if (stored.isCallNew) events.emit('called', { hardwareId })
+    else if (content.call !== null) dropped.add('duplicate')
     if (message.hasNewFirmware) events.emit('deviceChanged', { hardwareId })
     if (content.status !== null) presence.reported(device, connection, content.status.isOnline)
   }

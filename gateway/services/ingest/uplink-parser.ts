@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
+import { type CartCall, callFromMessage } from '#domain/cart-call.ts'
 import { parseDeviceJson, withoutInfinite } from '#domain/device-json.ts'
+import type { TimeReceipt } from '#domain/event-time.ts'
 import type { VersionedTopic } from '#domain/latest-state.ts'
 import { type LockEvent, lockEventFromMessage } from '#domain/lock-event.ts'
 import {
@@ -17,6 +19,7 @@ import { newUuid } from '#shared/ids.ts'
 import type { AckStatus } from '#shared/wire/commands.ts'
 import {
   ackMessageSchema,
+  callMessageSchema,
   type LockEventMessage,
   lockEventMessageSchema,
   statusMessageSchema,
@@ -40,6 +43,7 @@ export interface UplinkContent {
   lockEvents: readonly IdentifiedLockEvent[]
   status: { isOnline: boolean; fields: Record<string, Scalar> } | null
   commandAck: CommandAck | null
+  call: CartCall | null
   /** Versions that the device reports as applied. */
   applied: { [What in VersionedTopic]?: number } | null
   /** Reason to quarantine the raw payload, although other parts may be used. */
@@ -67,6 +71,7 @@ export function parseUplink(
     lockEvents: NOTHING,
     status: null,
     commandAck: null,
+    call: null,
     applied: null,
     unreadable: null,
   }
@@ -84,7 +89,7 @@ export function parseUplink(
       const ack = readAck(json)
       content.applied = appliedIn(ack)
       content.commandAck = commandAckIn(ack)
-    }
+    } else if (level === 'call') content.call = readCall(json, { receivedAtMs, latestMs, onDrop, notes })
   } catch (error) {
     if (!(error instanceof UnreadablePayloadError)) throw error
     content.unreadable = error.reason
@@ -122,6 +127,12 @@ function readLockEvents(
     }
   }
   content.lockEvents = lockEvents
+}
+
+function readCall(json: unknown, receipt: TimeReceipt): CartCall {
+  const parsed = callMessageSchema.safeParse(json)
+  if (!parsed.success) throw new UnreadablePayloadError('invalid_call')
+  return callFromMessage(parsed.data, receipt)
 }
 
 type AckMessage = z.infer<typeof ackMessageSchema>

@@ -116,7 +116,7 @@ export class TargetQueue {
   add(row: DeliveryRow): void {
     const { clock } = this.#owner
     // while the clock is in doubt, or ahead of its last confirmation, no delivery is too old
-    const agoMs = Math.min(clock.nowMs(), clock.confirmedMs) - row.queuedAtMs
+    const agoMs = Math.min(clock.nowMs(), clock.confirmedMs) - row.queuedAtMs - (this.#target.waitMs ?? 0)
     const leftMs = clock.doubt === null ? Math.min(TRIED_MS, Math.max(0, TRIED_MS - agoMs)) : TRIED_MS
     this.#waiting++
     this.#place({ ...row, lapsesMs: clock.monotonicMs() + leftMs })

@@ -34,6 +34,22 @@ function around(before: string, detail: string | null, after = ''): string {
   return detail === null ? '' : `${before}${detail}${after}`
 }
 
+type CallTexts = Partial<Record<string, string>>
+
+const EN_CALLS: CallTexts = {
+  help: 'calls for help',
+  ranger: 'calls a marshal',
+  breakdown: 'reports a breakdown',
+  order: 'wants to order',
+}
+
+const DE_CALLS: CallTexts = {
+  help: 'ruft um Hilfe',
+  ranger: 'ruft den Marshal',
+  breakdown: 'meldet eine Panne',
+  order: 'möchte bestellen',
+}
+
 const ENGLISH: NotificationTexts = {
   locale: 'en-GB',
   late: 'Late',
@@ -61,6 +77,9 @@ const ENGLISH: NotificationTexts = {
     not_charging: (d) => `not charging${around(', ', d.volts('voltage'))}${around(' since ', d.time('since'))}`,
     standing: (d) => `standing${around(' since ', d.time('since'))}${around(', hole ', d.text('hole'))}`,
     device_twice: (d) => `device ID used twice${around(': ', d.text('hardware_id'))}`,
+    call: (d) =>
+      `${EN_CALLS[d.text('call') ?? ''] ?? 'calls'}${around(': ', d.text('text'))}` +
+      around(' (not answered by ', d.time('escalated_at'), ')'),
     device_clock: (d) => `device clock wrong${around(': ', d.text('hardware_id'))}`,
     disk: () => 'disk almost full',
     clock: () => 'clock not confirmed',
@@ -99,6 +118,9 @@ const GERMAN: NotificationTexts = {
     not_charging: (d) => `lädt nicht${around(', ', d.volts('voltage'))}${around(' seit ', d.time('since'))}`,
     standing: (d) => `steht${around(' seit ', d.time('since'))}${around(', Bahn ', d.text('hole'))}`,
     device_twice: (d) => `Geräte-ID doppelt verwendet${around(': ', d.text('hardware_id'))}`,
+    call: (d) =>
+      `${DE_CALLS[d.text('call') ?? ''] ?? 'ruft'}${around(': ', d.text('text'))}` +
+      around(' (unbeantwortet bis ', d.time('escalated_at'), ')'),
     device_clock: (d) => `Geräteuhr geht falsch${around(': ', d.text('hardware_id'))}`,
     disk: () => 'Speicher fast voll',
     clock: () => 'Uhr nicht bestätigt',

@@ -4,11 +4,13 @@ import { dateAfter } from '#shared/site/time-zone.ts'
 import { type Clock, toIso } from '#shared/time.ts'
 import type { Party } from '#shared/wire/parties/parties.ts'
 import type { Store } from '#store/store.ts'
+import type { Erasures } from '../retention/erasures.ts'
 import type { Site } from '../site.ts'
 
 interface NameDeletionDeps {
   store: Pick<Store, 'read' | 'write' | 'truncateLog'>
   site: Pick<Site, 'settings' | 'timeZone'>
+  erasures: Pick<Erasures, 'blankCallTexts'>
   clock: Clock
   log: Log
 }
@@ -19,7 +21,7 @@ const NAMES_MINUTE = 4 * 60
 const TRUNCATIONS = 50
 const TRUNCATION_PAUSE_MS = 100
 
-/** Deletion of the names of golfers, once for each local day. */
+/** Deletion of the names of golfers and the texts of their calls, once for each local day. */
 export class NameDeletion {
   readonly #deps: NameDeletionDeps
   /** Last local day for which names were deleted. */
@@ -39,11 +41,12 @@ export class NameDeletion {
 
   /** Deletes the names that are due, some parties at a time; `changed` is called after each write. */
   async run(changed: (parties: readonly Party[]) => void, goesOn: () => boolean): Promise<void> {
-    const { store, clock, site, log } = this.#deps
+    const { store, erasures, clock, site, log } = this.#deps
     const today = this.#dueDay(clock.nowMs())
     if (today === null) return
     // in the night after a round its day is yesterday, and the parties of today keep their names
     const until = dateAfter(today, -Math.max(1, site.settings.namesKeptDays))
+    await erasures.blankCallTexts(site.timeZone.day(until).untilMs)
     let parties = 0
     while (this.#doneDay !== today) {
       const input = { until, today, now: toIso(clock.nowMs()) }

@@ -32,6 +32,7 @@ import type { Carts } from '../carts/carts.ts'
 import type { CommandBody, CommandCaller, Commands, LockChoice, LockResult } from '../commands/commands.ts'
 import type { DeviceTypeLookup } from '../commands/request.ts'
 import { lockChoiceOf, unlockChoiceOf } from '../locks/cart-locks.ts'
+import type { Erasures } from '../retention/erasures.ts'
 import type { Site } from '../site.ts'
 import { dueReturnOf } from './due-returns.ts'
 import { LiveParties, partyIn } from './live-parties.ts'
@@ -47,6 +48,7 @@ interface PartiesDeps {
   site: Pick<Site, 'settings' | 'calendar' | 'timeZone'>
   /** True once the gateway may act by its clock. */
   clockConfirmation: { readonly isConfirmed: boolean }
+  erasures: Pick<Erasures, 'blankCallTexts'>
   origins: Pick<AuditContext, 'run'>
   events: Events
   clock: Clock

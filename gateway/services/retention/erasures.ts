@@ -54,6 +54,19 @@ export class Erasures {
     })
   }
 
+  /** Blanks the texts of calls made before `beforeMs`. Throws `store_unavailable`. */
+  blankCallTexts(beforeMs: number): Promise<void> {
+    const { store, events, log } = this.#deps
+    return this.#turns.take(async () => {
+      let blanked = 0
+      for (let some = -1; some !== 0; blanked += some) some = await store.write('blankCallTextsStep', { beforeMs })
+      if (blanked === 0) return
+      events.emit('erased', { table: 'alert' })
+      await this.#emptyLog()
+      log.info({ calls: blanked }, 'blanked the texts of old calls')
+    })
+  }
+
   async #emptyLog(): Promise<void> {
     const { store, log } = this.#deps
     for (let tried = 0; tried < TRUNCATIONS; tried++) {

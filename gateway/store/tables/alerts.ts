@@ -3,6 +3,7 @@ import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { AlertEvent, AlertState } from '#shared/wire/alerts.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
+import { callActed, deleteOldCalls } from '../calls/cart-calls.ts'
 import { differences, write } from '../db/audit.ts'
 import { asFields, type Connection } from '../db/connection.ts'
 import { bodyOfKey, names, table } from '../db/table.ts'
@@ -56,6 +57,8 @@ export interface AlertChange {
   sessionChanges: readonly SessionChange[]
   /** Null for events of the gateway itself. */
   byUserId: string | null
+  /** Stored call that caused it. */
+  callSeq?: number | undefined
 }
 
 /** Local day whose closing time passed last, and that time. */
@@ -68,6 +71,8 @@ export interface AlertsChange {
   changes: readonly AlertChange[]
   /** Alerts that staff had closed and whose condition has ended now. */
   endedIds: readonly string[]
+  /** Stored calls without effect, such as a cancel of an alert that is closed. */
+  idleCallSeqs: readonly number[]
   /** MQTT messages that belong to no event. */
   sessionChanges: readonly SessionChange[]
   /** Null if no day has closed. */
@@ -121,9 +126,10 @@ const COLUMNS = `alert_id, kind, cart, hardware_id, subject, opened_at_ms,
 /** Writes events with their MQTT messages and deliveries, all or nothing. Stored events are skipped on a retry. */
 export const saveAlerts = write(
   (connection: Connection, input: AlertsChange): SavedAlert[] => {
-    const { changes, endedIds, sessionChanges, closedDay, nowMs } = input
+    const { changes, endedIds, idleCallSeqs, sessionChanges, closedDay, nowMs } = input
     const recipients = changes.length === 0 ? null : recipientsOf(connection)
     const saved = recipients === null ? [] : changes.map((change) => saveAlert(connection, change, recipients, nowMs))
+    for (const seq of idleCallSeqs) callActed(connection, seq, null)
     for (const alertId of endedIds) connection.run('UPDATE alert SET awaits_end = 0 WHERE alert_id = ?', alertId)
     for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
     if (closedDay !== null)
@@ -139,27 +145,36 @@ export const saveAlerts = write(
     audit: (connection, { changes }) => {
       const before = new Map(
         changes.flatMap(({ byUserId, alert: { alertId } }) =>
-          byUserId === null ? [] : [[alertId, bodyOfKey(connection, alertTable, alertId)] as const],
+          byUserId === null ? [] : [[alertId, auditedBody(connection, alertId)] as const],
         ),
       )
       return (saved) =>
         saved.flatMap(({ event, alert: { alertId }, isNew }) => {
           const was = before.get(alertId)
-          if (was === undefined || !isNew) return []
-          const [old, now] = differences(was, bodyOfKey(connection, alertTable, alertId))
+          const isByStaff = event === 'acknowledged' || event === 'closed'
+          if (was === undefined || !isNew || !isByStaff) return []
+          const [old, now] = differences(was, auditedBody(connection, alertId))
           return [{ action: `alert.${event}`, target: alertId, before: old, after: now }]
         })
     },
   },
 )
 
+/** Row for the audit log, which must not keep the words of a golfer. */
+function auditedBody(connection: Connection, alertId: string) {
+  const body = bodyOfKey(connection, alertTable, alertId)
+  const { details } = findAlert(connection, alertId) ?? {}
+  return typeof details?.text === 'string' ? { ...body, details: { ...details, text: '(changed)' } } : body
+}
+
 function saveAlert(
   connection: Connection,
-  { event, alert, sessionChanges }: AlertChange,
+  { event, alert, sessionChanges, callSeq }: AlertChange,
   recipients: Recipients,
   nowMs: number,
 ): SavedAlert {
   const known = event === 'opened' ? duplicateOf(connection, alert) : findAlert(connection, alert.alertId)
+  if (callSeq !== undefined) callActed(connection, callSeq, known?.alertId ?? alert.alertId)
   const isSo = known === undefined ? event !== 'opened' : isApplied(event, known, alert)
   if (isSo) return { event, alert: known ?? alert, isNew: false }
   if (event === 'opened') insertAlert(connection, alert)
@@ -171,10 +186,14 @@ function saveAlert(
   return { event, alert, isNew: true }
 }
 
-/** True if the stored alert has the change; an acknowledgement may add a note later. */
-function isApplied(event: AlertChange['event'], known: StoredAlert, alert: StoredAlert): boolean {
-  if (event === 'acknowledged') return known.acknowledgedAtMs !== null && (known.note !== null || alert.note === null)
-  return event === 'opened' || known.closedAtMs !== null
+/** True if the stored alert has the change; an acknowledgement may add a note or a reply later. */
+function isApplied(event: AlertEvent, known: StoredAlert, alert: StoredAlert): boolean {
+  const { count, reply, escalated_at } = known.details
+  if (event === 'acknowledged' && known.acknowledgedAtMs !== null)
+    return (known.note !== null || alert.note === null) && reply === alert.details.reply
+  if (event === 'repeated') return Number(count) >= Number(alert.details.count)
+  if (event === 'escalated') return escalated_at !== null
+  return event === 'opened' || (event === 'closed' && known.closedAtMs !== null)
 }
 
 /** Returns the stored alert of this id, or an open one with the same kind, cart and subject. */
@@ -290,9 +309,13 @@ export function listAlerts({ connection }: Pick<ReaderTools, 'connection'>, quer
 /** Rows deleted in one step, which takes some milliseconds. */
 const STEP_ROWS = 500
 
-/** Deletes some alerts closed before `beforeMs`, with `keepsUnsent` only those the hub has; returns their number. */
+/**
+ * Deletes old calls, and some alerts closed before `beforeMs`, with `keepsUnsent` only those that the hub has; returns
+ * the number of alerts.
+ */
 export const deleteAlertsStep = write(
   (connection: Connection, { beforeMs, keepsUnsent }: { beforeMs: number; keepsUnsent: boolean }): number => {
+    deleteOldCalls(connection, beforeMs)
     const isSent = keepsUnsent ? `AND ${isSentEntity('alert', 'alert_id')}` : ''
     return connection.run(
       `DELETE FROM alert WHERE seq IN

@@ -1,3 +1,4 @@
+import { cartCallTable } from '../calls/cart-calls.ts'
 import { type Table, table } from '../db/table.ts'
 import { nameDeletionTable, partyTable } from '../parties/parties.ts'
 import { alertTable, closedDayTable } from './alerts.ts'
@@ -115,6 +116,7 @@ const WITHOUT_CHANGE_LOG: readonly Table[] = [
   closingTable,
   idempotencyKeyTable,
   lockEventTable,
+  cartCallTable,
   geofenceEventTable,
   auditEntryTable,
   alertTable,

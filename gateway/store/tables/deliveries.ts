@@ -44,7 +44,7 @@ export function recipientsOf(connection: Connection): Recipients {
 
 /**
  * Queues an alert event's deliveries in the transaction that opens, acknowledges or closes it, so that none is lost.
- * Webhooks get every event, notifiers only openings; an acknowledgement cancels those waiting for one.
+ * Webhooks get every event, notifiers openings and escalations; an acknowledgement cancels those waiting for one.
  */
 export function queueDeliveries(
   connection: Connection,
@@ -54,7 +54,8 @@ export function queueDeliveries(
 ): void {
   queueForWebhooks(connection, recipients, { event, alert }, nowMs)
   if (event === 'opened') queueForNotifiers(connection, recipients, alert, nowMs)
-  else forgetUnsent(connection, recipients, alert.alertId, nowMs)
+  else if (event === 'escalated') escalateToNotifiers(connection, recipients, alert, nowMs)
+  else if (event !== 'repeated') forgetUnsent(connection, recipients, alert.alertId, nowMs)
 }
 
 function queueForWebhooks(
@@ -80,6 +81,17 @@ function queueForNotifiers(connection: Connection, recipients: Recipients, alert
   const body = JSON.stringify(toAlertJson(alert))
   const targetIds = notifiers.map(({ notifierId }) => notifierId)
   insertDeliveries(connection, targetIds, { alertId, body, nowMs })
+}
+
+/** Notifies all recipients of the kind at any hour and without their delay, instead of what they still wait for. */
+function escalateToNotifiers(connection: Connection, recipients: Recipients, alert: Alert, nowMs: number): void {
+  const { alertId, kind } = alert
+  const notifiers = recipients.notifiers.filter(({ kinds }) => isWanted(kinds, kind))
+  const targetIds = new Set(notifiers.map(({ notifierId }) => notifierId))
+  forgetDeliveries(connection, alertId, (targetId) => targetIds.has(targetId))
+  const body = JSON.stringify(toAlertJson(alert))
+  for (const notifier of notifiers)
+    insertDeliveries(connection, [notifier.notifierId], { alertId, body, nowMs: nowMs - noticeAfterMs(notifier) })
 }
 
 /** Keeps deliveries that are due already: the alert was not acknowledged in time. */

@@ -1,4 +1,5 @@
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
+import { insertCall, type NewCall } from '../calls/cart-calls.ts'
 import type { Connection } from '../db/connection.ts'
 import { type AckResult, applyCommandAck, commandMetadata, type NewCommandAck } from '../tables/commands.ts'
 import { type GeofenceEventRow, insertGeofenceEvent } from '../tables/geofence-events.ts'
@@ -21,6 +22,8 @@ export interface AppendBatch {
   sessionChanges: SessionChange[]
   /** Zone entries and exits; absent in most batches, which have none. */
   geofenceEvents?: GeofenceEventRow[]
+  /** Calls from carts; absent in most batches. */
+  calls?: NewCall[]
 }
 
 export interface NewLockEvent extends LockEventIdentity {
@@ -40,6 +43,8 @@ export interface AppendResult {
   /** Metadata of the command that caused each lock event, as JSON. */
   lockEventMetadata: (string | null)[]
   commandAcks: AckResult[]
+  /** True for each call that was new. */
+  callStored: boolean[]
 }
 
 const INSERT_LOCK_EVENT = `INSERT OR IGNORE INTO lock_event
@@ -53,10 +58,11 @@ export function append(connection: WriterTables, batch: AppendBatch): AppendResu
     insertLockEvent(connection, event, lockEventMetadata[i] ?? null),
   )
   const commandAcks = batch.commandAcks.map((ack) => applyCommandAck(connection, ack))
+  const callStored = (batch.calls ?? []).map((call) => insertCall(connection, call, storedIdentity(call)))
   insertQuarantined(connection, batch.quarantined)
   for (const event of batch.geofenceEvents ?? []) insertGeofenceEvent(connection, event)
   for (const change of batch.sessionChanges) applySessionChange(connection, change)
-  return { sampleFlags, lockEventStored, lockEventMetadata, commandAcks }
+  return { sampleFlags, lockEventStored, lockEventMetadata, commandAcks, callStored }
 }
 
 function metadataFor(connection: Connection, { commandId, hardwareId }: NewLockEvent): string | null {

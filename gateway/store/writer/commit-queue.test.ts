@@ -72,6 +72,7 @@ function stored(ids: Transaction): WriterAnswer {
           lockEventStored: [],
           lockEventMetadata: [],
           commandAcks: [],
+          callStored: [],
         },
       }
 }

@@ -1,3 +1,4 @@
+import * as cartCalls from '../calls/cart-calls.ts'
 import type { Write } from '../db/audit.ts'
 import * as cursors from '../ledger/cursors.ts'
 import * as messages from '../messages/messages.ts'
@@ -53,6 +54,7 @@ const modules = {
   ...intents,
   ...alerts,
   ...auditLog,
+  ...cartCalls,
   ...cartMotion,
   ...cartNotes,
   ...clockMark,

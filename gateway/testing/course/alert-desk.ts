@@ -113,9 +113,9 @@ export class AlertDesk {
   /** Writes an event of alerts in one transaction, and emits it. */
   async save(event: AlertEvent, ...alerts: StoredAlert[]): Promise<void> {
     const changes = alerts.map((alert) => ({ event, alert, sessionChanges: [], byUserId: null }))
-    const others = { endedIds: [], sessionChanges: [], closedDay: null, nowMs: this.clock.nowMs() }
+    const others = { endedIds: [], idleCallSeqs: [], sessionChanges: [], closedDay: null, nowMs: this.clock.nowMs() }
     await this.store.write('saveAlerts', { changes, ...others })
-    for (const alert of alerts) this.events.emit('alertChanged', { event, alert })
+    for (const alert of alerts) this.events.emit('alertChanged', { event, alert, atMs: others.nowMs })
   }
 
   async open(kind: AlertKind, cart: string | null, details?: Record<string, unknown>): Promise<StoredAlert> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import { DeviceClock } from '#domain/device-clock.ts'
 import { Arrived } from '#services/alerts/arrived.ts'
-import { type Findings, evaluateCart as findChanges } from '#services/alerts/findings.ts'
+import { evaluateCart as findChanges, noFindings } from '#services/alerts/findings.ts'
 import { OpenAlerts } from '#services/alerts/open-alerts.ts'
 import type { CartAlertState } from '#services/alerts/rule-state.ts'
 import { isChargeWatched, type RestingVoltage, restedFromMs, withRest } from '#services/alerts/rule-state.ts'
@@ -158,7 +158,7 @@ export class CartDrill {
     const isDue = recordEvaluation(one, cart, isUnchanged, context, this.#arrived)
     this.#arrived.clear()
     this.#readHistory(one, context)
-    const found: Findings = { changes: [], ended: [] }
+    const found = noFindings()
     findChanges(this.#book, one, context, found)
     // a gateway would have skipped the evaluation
     const isNothing = found.changes.length + found.ended.length === 0

@@ -266,7 +266,8 @@ async function endAlerts(store: Store): Promise<void> {
     alert: { ...alert, closedAtMs: alert.openedAtMs, awaitsEnd: false },
   }))
   const endedIds = live.map(({ alertId }) => alertId)
-  await store.write('saveAlerts', { changes, endedIds, sessionChanges: [], closedDay: null, nowMs: 0 })
+  const nothing = { idleCallSeqs: [], sessionChanges: [], closedDay: null, nowMs: 0 }
+  await store.write('saveAlerts', { changes, endedIds, ...nothing })
   await store.write('deleteAlertsStep', { beforeMs: Number.MAX_SAFE_INTEGER, keepsUnsent: false })
 }
 
@@ -328,6 +329,7 @@ class Twin {
 
   #createAlerts(store: Store, { clock }: CartTwins, settings: () => SiteSettings): Alerts {
     return new Alerts({
+      commands: { createForEach: () => assert.fail('no call is answered here') },
       store,
       course: NO_PLAY,
       clock,

@@ -83,6 +83,7 @@ const BOUNDS: Readonly<Record<string, Bound>> = {
   state_change: ({ carts }) => 10 * carts,
   lock_event: ({ lockEvents }) => lockEvents,
   geofence_event: ({ carts, days }) => 400 * carts * days,
+  cart_call: ({ carts, days }) => 100 * carts * days,
   alert: ({ carts, days }) => 100 + 60 * carts * days,
   // those of staff, and the automatic locks: after each stay in the barn and at closing time
   command: ({ commands, carts, days }) => commands + 30 * carts * days,

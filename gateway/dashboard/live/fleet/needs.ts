@@ -1,11 +1,13 @@
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
+import { isOrder } from '../alert-list.ts'
 import { isOpenInBarn } from './fleet-order.ts'
 import { byNumber, isLockedOut, isParked } from './marker-style.ts'
 
 /** Reasons why a cart or the site needs attention, the most urgent first. */
 export const REASONS = [
+  'call',
   'moved_while_locked',
   'moved_after_hours',
   'outside',
@@ -14,6 +16,7 @@ export const REASONS = [
   'silent',
   'locked_out',
   'out_after_closing',
+  'order',
   'low',
   'device_twice',
   'device_clock',
@@ -54,6 +57,7 @@ export interface AttentionItems {
 
 /** Reasons keyed by alert kind. */
 const REASON_OF: Record<AlertKind, Reason> = {
+  call: 'call',
   moved_while_locked: 'moved_while_locked',
   moved_after_hours: 'moved_after_hours',
   outside: 'outside',
@@ -74,6 +78,10 @@ const REASON_OF: Record<AlertKind, Reason> = {
   pin_locked: 'pin_locked',
 }
 
+function reasonOf(alert: AlertJson): Reason {
+  return isOrder(alert) ? 'order' : REASON_OF[alert.kind]
+}
+
 /** Reasons for which carts in the barn are combined into one line. */
 const GROUPED: ReadonlySet<Reason> = new Set<Reason>(['low', 'unlocked', 'not_charging', 'no_position'])
 
@@ -88,7 +96,7 @@ export function needsOf(carts: Iterable<CartJson>, alerts: Iterable<AlertJson>):
   for (const alert of alerts) {
     if (alert.cart !== null) push(byCart, alert.cart, alert)
     else if (alert.acknowledged_at === null)
-      lines.push({ cart: null, reason: REASON_OF[alert.kind], at: alert.opened_at, alert })
+      lines.push({ cart: null, reason: reasonOf(alert), at: alert.opened_at, alert })
   }
   const grouped = new Map<Reason, AttentionItem[]>()
   const standing = new Set<CartJson>()
@@ -125,7 +133,7 @@ function needsOfCart(cart: CartJson, alerts: readonly AlertJson[]): AttentionIte
   const needs = new Map<Reason, AttentionItem>()
   const seen = new Set<Reason>()
   for (const alert of alerts) {
-    const reason = REASON_OF[alert.kind]
+    const reason = reasonOf(alert)
     if (alert.acknowledged_at === null) needs.set(reason, { cart, reason, at: ageOf(cart, reason, alert), alert })
     else seen.add(reason)
   }

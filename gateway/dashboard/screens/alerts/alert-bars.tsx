@@ -1,6 +1,6 @@
 import './alert-bars.css'
 import { useMemo } from 'preact/hooks'
-import { isUrgent, openAlerts } from '#dashboard/live/alert-list.ts'
+import { openAlerts, toneOf } from '#dashboard/live/alert-list.ts'
 import { recallList } from '#dashboard/live/recall-list.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { alertTexts } from '#dashboard/texts/alerts.ts'
@@ -9,7 +9,7 @@ import { recallTexts } from '#dashboard/texts/recall.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { useAlertActions } from './acknowledge.ts'
-import { alertTitle } from './alert-row.tsx'
+import { AcknowledgeButton, alertTitle } from './alert-row.tsx'
 
 /** Bar on every screen while an alert is open: the most urgent alert, and the number of others. */
 export function AlertBar() {
@@ -17,7 +17,7 @@ export function AlertBar() {
   const version = fleet.version.value
   const [first, ...others] = useMemo(() => openAlerts(fleet.alerts.values()), [version])
   const isShown = first !== undefined && me.value?.role !== 'user'
-  const { act, isSending, fault } = useAlertActions()
+  const actions = useAlertActions()
   const texts = alertTexts()
   const ago = isShown && second.value >= 0 ? formatAge(first.opened_at, clock.nowMs()) : ''
   return (
@@ -26,23 +26,14 @@ export function AlertBar() {
         {isShown && alertTitle(first)}
       </p>
       {isShown && (
-        <div class={isUrgent(first) ? 'alert-bar urgent' : 'alert-bar'}>
+        <div class={`alert-bar ${toneOf(first)}`}>
           <a href={toHash('alerts')}>
             <Icon name="alerts" />
             <strong dir="auto">{alertTitle(first)}</strong>
-            <span class="alert-bar-age">{fault ?? ago}</span>
+            <span class="alert-bar-age">{actions.fault ?? ago}</span>
             {others.length > 0 && <span class="alert-bar-more">{texts.more(others.length)}</span>}
           </a>
-          <button
-            type="button"
-            class="button"
-            disabled={isSending}
-            aria-label={`${texts.acknowledge}: ${alertTitle(first)}`}
-            onClick={() => void act('acknowledge', [first])}
-          >
-            <Icon name="check" />
-            <span>{texts.acknowledge}</span>
-          </button>
+          <AcknowledgeButton alert={first} actions={actions} />
         </div>
       )}
     </>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { toHash } from '#dashboard/live/route.ts'
-import { alertTexts } from '#dashboard/texts/alerts.ts'
+import { alertTexts, ON_MY_WAY } from '#dashboard/texts/alerts.ts'
 import { formatAge, formatMoment } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Dialog } from '#dashboard/ui/dialog.tsx'
@@ -12,36 +12,57 @@ import { alertTitle } from './alert-row.tsx'
 import { detailsInWords } from './details.ts'
 
 const NOTE_MAX = 500
+const REPLY_MAX = 200
 
-/** Details of an alert, with a field for a note. */
+/** Details of an alert, with a field for a note; for a call, with one for the text on the screen of its cart. */
 export function AlertDialog({ alert, onDone }: { alert: AlertJson; onDone: () => void }) {
-  const { me } = useDashboard()
+  const { me, settings, site } = useDashboard()
   const texts = alertTexts()
-  const [note, setNote] = useState(alert.note ?? '')
+  const isCall = alert.kind === 'call'
+  const [words, setWords] = useState(isCall ? '' : (alert.note ?? ''))
   const { act, fault, isSending } = useAlertActions()
   const isLasting = alert.closed_at === null
   const isSeen = alert.acknowledged_at !== null
   const mayAct = me.value?.role !== 'user'
-  const finish = (action: 'acknowledge' | 'close') => void act(action, [alert], note, onDone)
+  const finish = (action: 'acknowledge' | 'close', reply = '') =>
+    void act(action, [alert], isCall ? { reply: words.trim() || reply } : { note: words }, onDone)
+  const names = isCall
+    ? { first: texts.onMyWay, again: texts.sendReply }
+    : { first: texts.acknowledge, again: texts.saveNote }
+  const mayAdd = isLasting && (isCall ? words.trim() !== '' : alert.note === null)
   return (
     <Dialog title={alertTitle(alert)} onCancel={onDone}>
       <AlertFacts alert={alert} />
       {mayAct && isLasting && (
-        <TextField name={texts.note} hint={texts.optional} max={NOTE_MAX} isLong value={note} onInput={setNote} />
+        <TextField
+          name={isCall ? texts.reply : texts.note}
+          hint={texts.optional}
+          max={isCall ? REPLY_MAX : NOTE_MAX}
+          isLong={!isCall}
+          value={words}
+          onInput={setWords}
+        />
       )}
       <Fault text={fault} />
       <div class="dialog-buttons">
         <button type="button" class="button" onClick={onDone}>
           {texts.cancel}
         </button>
-        {mayAct && (!isSeen || (isLasting && alert.note === null)) && (
-          <button type="button" class="button main" disabled={isSending} onClick={() => finish('acknowledge')}>
-            {isSeen ? texts.saveNote : texts.acknowledge}
+        {mayAct && (!isSeen || mayAdd) && (isLasting || !isCall) && (
+          <button
+            type="button"
+            class="button main"
+            disabled={isSending}
+            onClick={() =>
+              finish('acknowledge', isSeen ? '' : ON_MY_WAY[settings.value?.language ?? site.value.language])
+            }
+          >
+            {isSeen ? names.again : names.first}
           </button>
         )}
         {mayAct && isLasting && (
           <button type="button" class="button" disabled={isSending} onClick={() => finish('close')}>
-            {texts.close}
+            {isCall ? texts.done : texts.close}
           </button>
         )}
         {alert.cart !== null && (

@@ -1,19 +1,25 @@
-import { isUrgent } from '#dashboard/live/alert-list.ts'
+import { toneOf } from '#dashboard/live/alert-list.ts'
 import { markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
-import { alertTexts } from '#dashboard/texts/alerts.ts'
+import { alertTexts, ON_MY_WAY } from '#dashboard/texts/alerts.ts'
 import { formatAge, formatMoment } from '#dashboard/texts/format.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import type { AlertJson } from '#shared/wire/alerts.ts'
-import { useAlertActions } from './acknowledge.ts'
+import { type AlertActions, useAlertActions } from './acknowledge.ts'
 import { detailsInWords } from './details.ts'
 
 export const ALERT_ROW_PX = 92
 
-/** "Cart 74: Outside the course" */
-export function alertTitle({ cart, kind }: AlertJson): string {
+/** "Cart 74: Outside the course", or "Cart 74 calls for help, hole 7" */
+export function alertTitle({ cart, kind, details }: AlertJson): string {
   const texts = alertTexts()
+  const calls: Partial<Record<string, string>> = texts.calls
+  const call = kind === 'call' ? calls[String(details.call)] : undefined
+  if (cart !== null && call !== undefined) {
+    const hole = typeof details.hole === 'number' ? `, ${texts.hole(details.hole)}` : ''
+    return `${texts.cartNamed(cart)} ${call}${hole}`
+  }
   return `${cart === null ? texts.gateway : texts.cartNamed(cart)}: ${texts.kinds[kind]}`
 }
 
@@ -29,11 +35,12 @@ export function AlertRow({ alert, onOpen }: { alert: AlertJson; onOpen: () => vo
   const isOpen = acknowledged_at === null && closed_at === null
   const seen = acknowledged_at === null ? '' : texts.knows(acknowledged_by?.name ?? '–', time(acknowledged_at))
   const end = closed_at === null ? '' : texts.over(time(closed_at))
-  const { act, fault, isSending } = useAlertActions()
+  const actions = useAlertActions()
+  const isCall = alert.kind === 'call'
   const mayAct = me.value?.role !== 'user'
-  const facts = [fault ?? '', detailsInWords(alert, zone), seen, note ?? '', end].filter((part) => part !== '')
+  const facts = [actions.fault ?? '', detailsInWords(alert, zone), seen, note ?? '', end].filter((part) => part !== '')
   return (
-    <div class={`alert-row ${isOpen ? 'open' : ''} ${isUrgent(alert) ? 'urgent' : ''}`}>
+    <div class={`alert-row ${isOpen ? 'open' : ''} ${toneOf(alert)}`}>
       {name === null ? (
         <Icon name="alerts" />
       ) : (
@@ -49,23 +56,44 @@ export function AlertRow({ alert, onOpen }: { alert: AlertJson; onOpen: () => vo
         <span dir="auto">{facts.join(' · ')}</span>
         <span class="small">{texts.opened(time(opened_at), formatAge(opened_at, nowMs))}</span>
       </button>
-      {mayAct && isOpen && (
+      {mayAct && isOpen && <AcknowledgeButton alert={alert} actions={actions} />}
+      {mayAct && isCall && acknowledged_at !== null && closed_at === null && (
         <button
           type="button"
           class="button"
-          disabled={isSending}
-          aria-label={`${texts.acknowledge}: ${alertTitle(alert)}`}
-          onClick={() => void act('acknowledge', [alert])}
+          disabled={actions.isSending}
+          aria-label={`${texts.done}: ${alertTitle(alert)}`}
+          onClick={() => void actions.act('close', [alert])}
         >
-          <Icon name="check" />
-          <span>{texts.acknowledge}</span>
+          {texts.done}
         </button>
       )}
-      {mayAct && acknowledged_at !== null && closed_at === null && note === null && (
+      {mayAct && !isCall && acknowledged_at !== null && closed_at === null && note === null && (
         <button type="button" class="button" aria-label={`${texts.note}: ${alertTitle(alert)}`} onClick={onOpen}>
           {texts.note}
         </button>
       )}
     </div>
+  )
+}
+
+/** Acknowledges an alert with one tap; the driver of a calling cart reads that staff are on their way. */
+export function AcknowledgeButton({ alert, actions }: { alert: AlertJson; actions: AlertActions }) {
+  const { settings, site } = useDashboard()
+  const texts = alertTexts()
+  const isCall = alert.kind === 'call'
+  const name = isCall ? texts.onMyWay : texts.acknowledge
+  const words = isCall ? { reply: ON_MY_WAY[settings.value?.language ?? site.value.language] } : {}
+  return (
+    <button
+      type="button"
+      class="button"
+      disabled={actions.isSending}
+      aria-label={`${name}: ${alertTitle(alert)}`}
+      onClick={() => void actions.act('acknowledge', [alert], words)}
+    >
+      <Icon name="check" />
+      <span>{name}</span>
+    </button>
   )
 }

@@ -31,6 +31,15 @@ export function detailsInWords({ kind, details }: AlertJson, timeZone: string): 
     case 'open_after_closing':
     case 'out_after_closing':
       return time('closed_at') && texts.closedAt(time('closed_at'))
+    case 'call':
+      return joined(
+        typeof details.text === 'string' ? details.text : '',
+        numberOf(details.count, (count) => (count > 1 ? texts.count(count) : '')),
+        details.is_late === true ? texts.late : '',
+        time('escalated_at') && texts.escalated(time('escalated_at')),
+        typeof details.reply === 'string' ? texts.replied(details.reply) : '',
+        details.reason === 'cancelled' ? texts.cancelled : '',
+      )
     case 'device_twice':
       return hardwareId
     case 'device_clock':
