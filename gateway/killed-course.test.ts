@@ -151,3 +151,27 @@ test('a recall and its end survive a killed gateway', async (t) => {
     assert.deepEqual(await screen.flush(), [])
   }
 })
+
+test('a call whose receipt was acknowledged opens its alert after a kill, once', async (t) => {
+  const g = await KillableGateway.start(t)
+  const password = await g.register('17', 'cartcaddie')
+  const calls = ['help', 'ranger', 'breakdown'].map((call, i) => JSON.stringify({ call, cid: `c${i}`, text: 'Miller' }))
+  for (const [i, call] of calls.entries()) {
+    const screen = await CommandedDevice.connect(g, '17', password)
+    // the one before again, as a device does that lost its connection
+    for (const one of calls.slice(Math.max(0, i - 1), i))
+      await screen.client.publishAsync('dev/17/call', one, { qos: 1 })
+    await screen.client.publishAsync('dev/17/call', call, { qos: 1 })
+    if (i > 0) await someTime()
+    await g.kill()
+    await g.start()
+  }
+  const alerts = async () => (await g.request('GET', '/alerts?kind=call')).body.alerts
+  await eventually(async () => (await alerts()).length === calls.length, 'three alerts', PATIENCE_MS)
+  const shown = (await alerts()).map(({ details }: { details: Record<string, unknown> }) => details)
+  assert.deepEqual(shown.map(({ call, count, text }: Record<string, unknown>) => `${call} ${count} ${text}`).sort(), [
+    'breakdown 1 Miller',
+    'help 1 Miller',
+    'ranger 1 Miller',
+  ])
+})

@@ -494,7 +494,7 @@ export const BREAKS: readonly Break[] = [
     check: 57,
     how: 'a program that subscribes with a wildcard receives codes',
     file: 'gateway/services/mqtt-access.ts',
-    from: "= topic.split('/', 3)\n    if (level === CODES_LEVEL && !canSeeCodes(caller)) return false",
+    from: "= topic.split('/', 3)\n    if (CODES_LEVELS.has(level) && !canSeeCodes(caller)) return false",
     to: "= topic.split('/', 3)",
     mood: 'hard',
   },

@@ -89,8 +89,10 @@ export class HostileRequests {
       return
     }
     const needsBody = operation.requestBody?.required ?? false
-    for (const body of BROKEN_BODIES)
-      yield send(`body ${body.slice(0, 20)}`, { body, isForbidden: body !== '' || needsBody })
+    for (const body of BROKEN_BODIES) {
+      const isLegal = body === '' ? !needsBody : Array.isArray(this.#sampleBody(operation)) && body.endsWith('[]')
+      yield send(`body ${body.slice(0, 20)}`, { body, isForbidden: !isLegal })
+    }
     yield send('a body of a megabyte', { body: `{"a":"${'x'.repeat(1_100_000)}"}`, isForbidden: true })
     for (const type of WRONG_CONTENT_TYPES) {
       yield send(`content type ${type}`, { headers: { 'content-type': type }, isForbidden: true })
@@ -161,9 +163,13 @@ export class HostileRequests {
     return schema && resolveSchema(schema, this.#document.components.schemas)
   }
 
+  #sampleBody(operation: Operation): unknown {
+    return sampleOf(this.#schemaOf(operation) ?? {}, this.#document.components.schemas)
+  }
+
   #bodyOf(operation: Operation): Record<string, unknown> | undefined {
     if (operation.requestBody === undefined) return undefined
-    const value = sampleOf(this.#schemaOf(operation) ?? {}, this.#document.components.schemas)
+    const value = this.#sampleBody(operation)
     return typeof value === 'object' && value !== null ? { ...value } : {}
   }
 

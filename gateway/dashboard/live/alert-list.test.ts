@@ -52,3 +52,16 @@ test('the alert sound plays once per alert, at most once a minute, and not for a
   bell.process([a], 301_000)
   assert.equal(rings, 4)
 })
+
+test('a call sounds when it comes, is repeated or escalates; an order makes no sound', () => {
+  let rings = 0
+  const bell = new AlertSound(() => ++rings > 0)
+  const call = (details: object) => alertJson('call', '1', { details: { call: 'help', ...details } })
+  bell.process([alertJson('call', '2', { details: { call: 'order', count: 1 } })], 0)
+  assert.equal(rings, 0)
+  bell.process([call({ count: 1 })], 1_000)
+  bell.process([call({ count: 2 })], 2_000)
+  bell.process([call({ count: 2, escalated_at: 'then' })], 3_000)
+  bell.process([call({ count: 2, escalated_at: 'then' })], 4_000)
+  assert.equal(rings, 3)
+})

@@ -1,7 +1,7 @@
 import type { MqttClient } from 'mqtt'
 import { eventually } from '#shared/testing/eventually.ts'
 import type { Clock } from '#shared/time.ts'
-import type { CommandMessage } from '#shared/wire/mqtt.ts'
+import type { CallMessage, CommandMessage } from '#shared/wire/mqtt.ts'
 import type { TestGateway } from '#testing/start-gateway.ts'
 import { PLACES, type Place, toLatLong } from './places.ts'
 
@@ -50,6 +50,12 @@ export class StagedCart {
     this.hardwareId = hardwareId
     this.#password = password
     this.#clock = clock
+  }
+
+  /** Publishes a call of its golfer. */
+  async calls(call: CallMessage['call'], text?: string): Promise<void> {
+    const message = { call, text, cid: `call-${++this.#events}`, ts: this.#clock.nowMs() }
+    await this.#client?.publishAsync(`dev/${this.hardwareId}/call`, JSON.stringify(message), { qos: 1 })
   }
 
   async connect(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { CallMessage } from '#shared/wire/mqtt.ts'
 import type { Cart } from './course/cart.ts'
 import type { Course } from './course/course.ts'
 import type { Activity } from './course/itinerary.ts'
@@ -7,6 +8,7 @@ import { boundaryOf } from './course/zones.ts'
 
 /** Incident of a cart in a live fleet, which causes alerts. */
 export type Incident =
+  | 'calls'
   | 'runs low'
   | 'leaves the course'
   | 'falls asleep'
@@ -26,6 +28,7 @@ interface Fleet {
  * have devices that can sleep and devices that report while driving; the eleventh and twelfth play in one group.
  */
 const INCIDENTS: Readonly<Record<number, Incident>> = {
+  0: 'calls',
   2: 'runs low',
   3: 'leaves the course',
   5: 'falls asleep',
@@ -37,6 +40,11 @@ const INCIDENTS: Readonly<Record<number, Incident>> = {
 /** Smaller fleets have no incidents. */
 const SMALLEST_FLEET = 10
 
+/** Calls of the golfer, keyed by the model second of the incident. */
+const CALLS: Readonly<Record<number, Pick<CallMessage, 'call' | 'text'>>> = {
+  30: { call: 'order', text: 'Two waters at hole 9, please' },
+  60: { call: 'ranger', text: 'A golfer twisted an ankle' },
+}
 const LOW_CHARGE = 0.12
 const LOW_AFTER_S = 60
 /** Longer than a voltage takes to count as resting. */
@@ -68,6 +76,14 @@ export function stepIncident(cart: Cart, incident: Incident | undefined, second:
   if (incident === 'runs low' && second === LOW_AFTER_S) cart.interrupt(() => [{ kind: 'wait', seconds: STANDS_S }])
   if (incident === 'leaves the course' && second === LEAVES_AFTER_S)
     cart.interrupt((from) => wayOutside(from, boundaryOf(plan.course, plan.carts)))
+}
+
+/** Returns the call that is due then. */
+export function callDue(
+  incident: Incident | undefined,
+  second: number,
+): Pick<CallMessage, 'call' | 'text'> | undefined {
+  return incident === 'calls' ? CALLS[second] : undefined
 }
 
 /** True if no device of the cart can send, wherever it is. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Random } from '#shared/random.ts'
-import { zonesTopic } from '#shared/wire/mqtt.ts'
+import { type CallMessage, zonesTopic } from '#shared/wire/mqtt.ts'
 import {
   type Command,
   type CommandAck,
@@ -45,7 +45,7 @@ export class LiveDevice {
   readonly #options: LiveDeviceOptions
   readonly #outbox: Outbox
   readonly #link: DeviceLink
-  #events: LockMessage[] = []
+  #events: { level: 'evt' | 'call'; message: object }[] = []
   readonly #memory = new CommandMemory()
   #received: { command: Command; atMs: number }[] = []
   #boot: number
@@ -74,7 +74,7 @@ export class LiveDevice {
     return this.#boot
   }
 
-  /** Number of samples and lock events not sent yet. */
+  /** Number of samples, lock events and calls not sent yet. */
   get buffered(): number {
     return this.#outbox.size + this.#events.length
   }
@@ -98,9 +98,20 @@ export class LiveDevice {
 
   /** Reports a change of the lock, at the cart or remotely. */
   reportLock(event: Omit<LockMessage, 'eid' | 'ts'>, atMs: number): void {
-    const eid = `${this.#boot}-${this.#nextEvent}`
-    this.#nextEvent += 1
-    this.#events.push({ eid, ...event, ...(this.device.hasClock && { ts: atMs }) })
+    this.#report('evt', { eid: this.#eventId(), ...event }, atMs)
+  }
+
+  /** Reports a call of the golfer. */
+  call(message: Pick<CallMessage, 'call' | 'text'>, atMs: number): void {
+    this.#report('call', { cid: this.#eventId(), ...message }, atMs)
+  }
+
+  #eventId(): string {
+    return `${this.#boot}-${this.#nextEvent++}`
+  }
+
+  #report(level: 'evt' | 'call', message: object, atMs: number): void {
+    this.#events.push({ level, message: { ...message, ...(this.device.hasClock && { ts: atMs }) } })
   }
 
   /** Handles a message of the broker to this device. */
@@ -136,9 +147,9 @@ export class LiveDevice {
     for (const { command, atMs } of this.#received.splice(0)) this.#execute(command, atMs)
     while (link.isConnected && link.inFlight < WINDOW && this.buffered > 0) {
       const event = this.#events.shift()
-      const payload = event === undefined ? this.#outbox.take(this.#nowMs) : JSON.stringify(event)
+      const payload = event === undefined ? this.#outbox.take(this.#nowMs) : JSON.stringify(event.message)
       if (payload === undefined) return
-      void link.publish(event === undefined ? 'tlm' : 'evt', payload)
+      void link.publish(event?.level ?? 'tlm', payload)
     }
   }
 

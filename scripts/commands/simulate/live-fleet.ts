@@ -6,7 +6,7 @@ import { DAY_S, dayOf } from './course/model-day.ts'
 import { isInShadow } from './course/radio.ts'
 import type { DeviceLink } from './device-client.ts'
 import { createCart, createDeviceModel, type FleetPlan, type PlannedCart } from './fleet-plan.ts'
-import { type Incident, incidentOf, isMuted, prepareIncident, stepIncident } from './incidents.ts'
+import { callDue, type Incident, incidentOf, isMuted, prepareIncident, stepIncident } from './incidents.ts'
 import { LiveDevice } from './live-device.ts'
 
 export interface LiveFleetOptions {
@@ -101,6 +101,8 @@ export class LiveFleet {
     if (live.second % DAY_S === 0) live.cart.startDay(this.#firstDay + ((live.second / DAY_S) % this.#options.days))
     live.second += 1
     stepIncident(live.cart, live.incident, live.second - MID_MORNING_S, this.#options.plan)
+    const call = callDue(live.incident, live.second - MID_MORNING_S)
+    if (call !== undefined) live.devices[0]?.call(call, atMs)
     for (const action of live.cart.step()) {
       for (const device of live.devices) if (device.device.hasLock) device.reportLock(action, atMs)
     }

@@ -23,13 +23,13 @@ export function AlertBar() {
   return (
     <>
       <p class="visually-hidden" role="alert">
-        {isShown && alertTitle(first)}
+        {isShown && alertTitle(first, fleet)}
       </p>
       {isShown && (
         <div class={`alert-bar ${toneOf(first)}`}>
           <a href={toHash('alerts')}>
             <Icon name="alerts" />
-            <strong dir="auto">{alertTitle(first)}</strong>
+            <strong dir="auto">{alertTitle(first, fleet)}</strong>
             <span class="alert-bar-age">{actions.fault ?? ago}</span>
             {others.length > 0 && <span class="alert-bar-more">{texts.more(others.length)}</span>}
           </a>

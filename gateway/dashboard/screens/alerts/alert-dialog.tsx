@@ -16,7 +16,7 @@ const REPLY_MAX = 200
 
 /** Details of an alert, with a field for a note; for a call, with one for the text on the screen of its cart. */
 export function AlertDialog({ alert, onDone }: { alert: AlertJson; onDone: () => void }) {
-  const { me, settings, site } = useDashboard()
+  const { fleet, me, settings, site } = useDashboard()
   const texts = alertTexts()
   const isCall = alert.kind === 'call'
   const [words, setWords] = useState(isCall ? '' : (alert.note ?? ''))
@@ -31,7 +31,7 @@ export function AlertDialog({ alert, onDone }: { alert: AlertJson; onDone: () =>
     : { first: texts.acknowledge, again: texts.saveNote }
   const mayAdd = isLasting && (isCall ? words.trim() !== '' : alert.note === null)
   return (
-    <Dialog title={alertTitle(alert)} onCancel={onDone}>
+    <Dialog title={alertTitle(alert, fleet)} onCancel={onDone}>
       <AlertFacts alert={alert} />
       {mayAct && isLasting && (
         <TextField

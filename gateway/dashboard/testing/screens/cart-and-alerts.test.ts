@@ -188,6 +188,27 @@ stage.test('an alert is a bar on every screen and tablet until it is acknowledge
   await page.getByText('ended').waitFor()
 })
 
+stage.test('a call is answered with one tap and closed with another; an order waits without a sound', async (scene) => {
+  const { page, open, audit, gateway } = scene
+  await cart19.stands('fairway')
+  await open('/app/#/alerts')
+  await cart19.calls('order')
+  await cart19.calls('help', 'Flat tyre')
+  const bar = page.getByRole('link', { name: /^Cart 19 calls for help, hole 1/ })
+  await bar.waitFor()
+  await audit()
+  await page.getByRole('button', { name: 'On my way: Cart 19 calls for help, hole 1' }).last().click()
+  await page.getByText('Flat tyre, Screen: We are on our way.').waitFor()
+  await page.getByRole('button', { name: 'Done: Cart 19 calls for help, hole 1' }).click()
+  await page.getByRole('button', { name: 'On my way: Cart 19 wants to order, hole 1' }).first().waitFor()
+  await page.getByRole('button', { name: /^Cart 19 wants to order, hole 1/ }).click()
+  await page.getByRole('textbox', { name: 'Text on the screen of the cart' }).fill('Ten minutes')
+  await page.getByRole('dialog').getByRole('button', { name: 'On my way' }).click()
+  await page.getByText('Screen: Ten minutes').waitFor()
+  const { alerts } = (await gateway.request('GET', '/alerts?kind=call&state=acknowledged')).body
+  await gateway.request('POST', `/alerts/${alerts[0].alert_id}/close`)
+})
+
 stage.test('all carts are recalled with two taps, and those still out are listed', async (scene) => {
   const { page, open, other } = scene
   await cart19.stands('fairway')
