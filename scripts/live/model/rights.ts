@@ -77,8 +77,9 @@ export class TabletRights {
   }
 
   acted(fromMs: number, toMs: number): void {
-    if (this.acting === null || fromMs >= this.acting.firstEndMs) return
-    this.acting.firstEndMs = fromMs + IDLE_MS
+    if (this.acting === null || fromMs > this.acting.lastEndMs) return
+    // after the first possible end it may have been too late
+    if (fromMs < this.acting.firstEndMs) this.acting.firstEndMs = fromMs + IDLE_MS
     this.acting.lastEndMs = toMs + IDLE_MS
   }
 
