@@ -120,13 +120,18 @@ export class Stored implements Check {
         // a wrong clock makes later ones older
         isMore = rows.length === MAX_PAGE && rows.some(isRecent)
       }
+      // those of a clock that was ahead stand behind newer ones in a list by receipt, and may be on a later page
+      const isCompared = (text: string) => {
+        const atMs = Date.parse(text.split(' ')[0] ?? '')
+        return atMs > sinceMs && atMs <= bottle.time.nowMs
+      }
       for (const [key, was] of this.#events) {
         if (!key.startsWith(`${path} `)) continue
-        if (Date.parse(was.split(' ')[0] ?? '') < sinceMs) this.#events.delete(key)
+        if (!isCompared(was)) this.#events.delete(key)
         else if (seen.get(key) !== was)
           found.push({ is: `${key}: ${seen.get(key)}`, expected: `${was}, as the night before` })
       }
-      for (const [key, text] of seen) if (Date.parse(text.split(' ')[0] ?? '') > sinceMs) this.#events.set(key, text)
+      for (const [key, text] of seen) if (isCompared(text)) this.#events.set(key, text)
     }
     return found.slice(0, 5)
   }
