@@ -95,6 +95,8 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'GET /trips/{hardwareId}/summary': 'device',
   'GET /reports/utilisation': 'staff',
   'GET /reports/battery': 'staff',
+  'GET /reports/day': 'staff',
+  'GET /reports/month': 'staff',
   'GET /reports/traffic': 'staff',
   'GET /reports/silence': 'staff',
   'GET /alerts': 'user',

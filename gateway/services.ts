@@ -37,6 +37,7 @@ import { Pace } from '#services/rounds/pace.ts'
 import { Rounds } from '#services/rounds/rounds.ts'
 import { SetUpBackups } from '#services/set-up-backups.ts'
 import { Site } from '#services/site.ts'
+import { Summaries } from '#services/summaries/summaries.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
 import { createTelemetry } from '#services/telemetry/telemetry.ts'
 import { Tracks } from '#services/tracks.ts'
@@ -134,6 +135,7 @@ export function createServices(
   const zoneExempts = new ZoneExempts({ ...base, ...configuration })
   const zoneSwitches = new ZoneSwitches({ ...base, ...configuration })
   const rounds = new Rounds({ ...base, geofences })
+  const reports = new Reports({ ...base, geofences, rounds })
   const pace = new Pace({ ...base, rounds, parties })
   const openAlertIdsOf = (key: string) => alerts.openAlertIdsOf(key)
   const visibleCarts = new VisibleCarts(carts, { autoLockAtMs, openAlertIdsOf, partyOf: (key) => parties.ofCart(key) })
@@ -224,7 +226,8 @@ export function createServices(
       sync,
     }),
     pace,
-    reports: new Reports({ ...base, geofences, rounds }),
+    reports,
+    summaries: new Summaries({ ...base, reports, rounds }),
     tracks: new Tracks({ ...base, ...budgets }),
     trips: new Trips(base),
     erasures,

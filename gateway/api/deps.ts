@@ -43,6 +43,7 @@ import type { Pace } from '#services/rounds/pace.ts'
 import type { Rounds } from '#services/rounds/rounds.ts'
 import type { SetUpBackups } from '#services/set-up-backups.ts'
 import type { Site } from '#services/site.ts'
+import type { Summaries } from '#services/summaries/summaries.ts'
 import type { BlockDamage } from '#services/telemetry/block-damage.ts'
 import type { TelemetryDeletion } from '#services/telemetry/deletion.ts'
 import type { DiskGuard } from '#services/telemetry/disk-guard.ts'
@@ -138,6 +139,7 @@ export interface RecordsDeps {
   tracks: Tracks
   trips: Trips
   reports: Reports
+  summaries: Summaries
   erasures: Erasures
   /** Slots for long history reads, keyed by user. */
   downloads: Slots

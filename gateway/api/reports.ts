@@ -4,9 +4,12 @@ import type { Cart } from '#services/cart.ts'
 import type { SignalLoss } from '#services/reports.ts'
 import { RateLimitedError } from '#shared/errors.ts'
 import { fromE7, fromMilli } from '#shared/geo.ts'
+import { summaryCsv, summaryFile } from '#shared/history/summary-csv.ts'
 import { inOrder } from '#shared/http/api-env.ts'
-import { listRoute } from '#shared/http/list-route.ts'
-import { answers } from '#shared/http/responses.ts'
+import { attachment } from '#shared/http/attachment.ts'
+import { CSV_TYPE } from '#shared/http/csv.ts'
+import { listRoute, wantsCsv, withTable } from '#shared/http/list-route.ts'
+import { answers, described } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { requireTripRange } from '#shared/http/trip-answers.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
@@ -15,8 +18,12 @@ import { HOUR_MS, toIso } from '#shared/time.ts'
 import {
   type BatteryRowJson,
   batteryReportSchema,
+  daySummaryQuerySchema,
+  daySummarySchema,
   mapReportQuerySchema,
   monthReportQuerySchema,
+  monthSummaryQuerySchema,
+  monthSummarySchema,
   type SilencesJson,
   silencesSchema,
   type TrafficJson,
@@ -27,7 +34,7 @@ import {
 import type { JobOptions } from '#store/readers/pool.ts'
 import { type ApiEnv, createApi, readerOwnerOf, staffOnly } from './api-env.ts'
 import { addMissingWarning } from './damaged-range-warning.ts'
-import type { CourseDeps, RecordsDeps } from './deps.ts'
+import type { AlertsDeps, CourseDeps, RecordsDeps } from './deps.ts'
 
 interface Range {
   fromMs: number
@@ -79,8 +86,8 @@ function toSilencesJson({ fromMs, toMs }: Range, silentAfterS: number, silences:
 const RETRY_S = 10
 
 /** `/reports`: usage of carts by month or on a map. For staff. */
-export function createReportsApi(deps: CourseDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
-  const { reports, visibleCarts, downloads, store, site } = deps
+export function createReportsApi(deps: AlertsDeps & CourseDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
+  const { alerts, reports, summaries, visibleCarts, downloads, store, site } = deps
   const api = createApi()
 
   /** Reads a report; it occupies a reader thread for as long as a long download. */
@@ -201,6 +208,39 @@ export function createReportsApi(deps: CourseDeps & RecordsDeps): OpenAPIHono<Ap
       const { silentOnCourseAfterS } = site.settings
       return c.json({ ...toSilencesJson(range, silentOnCourseAfterS, found), ...missing(c, carts, 'gps', range) }, 200)
     },
+  )
+
+  /** Returns the summary of a day or month, as JSON or as the table of its file. */
+  async function summary<Named extends { date: string } | { month: string }>(c: Context<ApiEnv>, named: Named) {
+    const [period = ''] = Object.values(named)
+    const { found } = await report(c, (carts, asker) =>
+      summaries.of(period, { carts, ...alerts.scopeOf(c.var.user.caller) }, asker),
+    )
+    if (!wantsCsv(c)) return c.json({ ...named, ...found }, 200)
+    const headers = { 'content-type': CSV_TYPE, 'content-disposition': attachment(`${summaryFile(period)}.csv`) }
+    return described(c.body(summaryCsv({ ...named, ...found }), 200, headers))
+  }
+
+  api.openapi(
+    route.get('/reports/day', 'Summarise a day', {
+      operationId: 'reportDay',
+      description: 'What golf carts in scope did on a local day, and what happened; without names of people.',
+      middleware: [staffOnly],
+      request: { query: daySummaryQuerySchema },
+      responses: withTable(answers(daySummarySchema, 'The day.', 400, 403)),
+    }),
+    (c) => summary(c, { date: c.req.valid('query').date }),
+  )
+
+  api.openapi(
+    route.get('/reports/month', 'Summarise a month', {
+      operationId: 'reportMonth',
+      description: 'As `GET /reports/day`, for the days of a month together.',
+      middleware: [staffOnly],
+      request: { query: monthSummaryQuerySchema },
+      responses: withTable(answers(monthSummarySchema, 'The month.', 400, 403)),
+    }),
+    (c) => summary(c, { month: c.req.valid('query').month }),
   )
 
   return api

@@ -3,7 +3,7 @@ import { inParallel } from '#shared/in-parallel.ts'
 import type { BatteryDay } from '#shared/reports/battery-days.ts'
 import type { ReportDay } from '#shared/reports/day-sums.ts'
 import { TrafficGrid } from '#shared/reports/traffic-grid.ts'
-import { datesOfMonth } from '#shared/site/months.ts'
+import { datesOf } from '#shared/site/months.ts'
 import { type Clock, DAY_MS } from '#shared/time.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
@@ -45,15 +45,15 @@ export class Reports {
     this.#deps = deps
   }
 
-  /** Returns the use of each cart on the days of a month. Throws `too_many_positions`. */
+  /** Returns the use of each cart on the days of a month, or on a date. Throws `too_many_positions`. */
   async utilisation(
     carts: readonly Cart[],
-    month: string,
+    period: string,
     asker: JobOptions,
   ): Promise<(UsageDay & { cart: string; rounds: number })[]> {
     const { store, site } = this.#deps
     const rules = { longestStepMs: this.#longestStepMs(), config: site.tripDefaults }
-    const days = this.#daysOf(month)
+    const days = this.#daysOf(period)
     const used = await this.#ofEach(carts, days, (cart) =>
       store.readers.run('utilisation', { ...this.#watched(cart), days, ...rules }, asker),
     )
@@ -106,13 +106,13 @@ export class Reports {
     return found.sort((a, b) => b.untilMs - b.fromMs - (a.untilMs - a.fromMs))
   }
 
-  /** Returns the range from the first instant of a month to its last millisecond. */
-  rangeOf(month: string): TimeRange {
+  /** Returns the range from the first instant of a month, or of a date, to its last millisecond. */
+  rangeOf(period: string): TimeRange {
     const { timeZone } = this.#deps.site
-    const dates = datesOfMonth(month)
+    const dates = datesOf(period)
     return {
-      fromMs: timeZone.day(dates[0] ?? month).fromMs,
-      toMs: timeZone.day(dates.at(-1) ?? month).untilMs - 1,
+      fromMs: timeZone.day(dates[0] ?? period).fromMs,
+      toMs: timeZone.day(dates.at(-1) ?? period).untilMs - 1,
     }
   }
 
@@ -170,11 +170,11 @@ export class Reports {
     return this.#deps.site.settings.silentOnCourseAfterS * 1000
   }
 
-  /** Returns the local days of a month that have begun, the present one up to now. */
-  #daysOf(month: string): ReportDay[] {
+  /** Returns the local days of a period that have begun, the present one up to now. */
+  #daysOf(period: string): ReportDay[] {
     const { site, clock } = this.#deps
     const endMs = clock.nowMs() + 1
-    return datesOfMonth(month).flatMap((date) => {
+    return datesOf(period).flatMap((date) => {
       const { fromMs, untilMs } = site.timeZone.day(date)
       return fromMs < endMs ? [{ date, fromMs, untilMs: Math.min(untilMs, endMs) }] : []
     })

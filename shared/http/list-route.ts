@@ -1,9 +1,10 @@
 import { createRoute, type RouteConfig } from '@hono/zod-openapi'
 import type { Context, MiddlewareHandler } from 'hono'
 import { z } from 'zod'
+import { csvHeader, csvLines } from '#shared/history/csv-lines.ts'
 import type { RequestEnv } from './api-env.ts'
 import { attachment } from './attachment.ts'
-import { CSV_CONTENT, CSV_TYPE, csvColumns, csvHeader, csvLines } from './csv.ts'
+import { CSV_CONTENT, CSV_TYPE, csvColumns } from './csv.ts'
 import { acceptedFormat } from './history-answers.ts'
 
 type ListConfig = Omit<RouteConfig, 'method' | 'path' | 'summary'> & {
@@ -21,13 +22,18 @@ export function listRoute<const Path extends string, const Rest extends ListConf
 ) {
   const made = createRoute({ method: 'get', path, summary, ...rest })
   const { middleware = [], responses } = rest
-  const ok = responses[200]
-  const asTable = answerAsTable(ok.content['application/json'].schema)
+  const asTable = answerAsTable(responses[200].content['application/json'].schema)
   return Object.assign(made, {
     asTable,
     middleware: [...[middleware].flat(), asTable],
-    responses: { ...responses, 200: { ...ok, content: { ...ok.content, ...CSV_CONTENT } } },
+    responses: withTable(responses),
   })
+}
+
+/** Documents that the successful response is also sent as a table. */
+export function withTable<Responses extends ListConfig['responses']>(responses: Responses): Responses {
+  const ok = responses[200]
+  return { ...responses, 200: { ...ok, content: { ...ok.content, ...CSV_CONTENT } } }
 }
 
 function answerAsTable(list: z.ZodType): MiddlewareHandler<RequestEnv> {
@@ -49,7 +55,7 @@ function answerAsTable(list: z.ZodType): MiddlewareHandler<RequestEnv> {
 }
 
 /** True if the caller prefers CSV to JSON. */
-function wantsCsv(c: Context): boolean {
+export function wantsCsv(c: Context): boolean {
   const format = c.req.query('format')
   return (format ?? acceptedFormat(c, ['json', 'csv'])) === 'csv'
 }

@@ -79,9 +79,15 @@ const MOST_HOLES = 18
 
 /**
  * Finds for each party on a round how late it is, how much of that it waited for others, and by whom it is delayed; the
- * worst come first. Rounds that are over count as causes only. Source: rulings G19 to G29 on the day of a course.
+ * worst come first. Rounds that are over count as causes only, but with `withEnded`, which judges them at their end.
+ * Source: rulings G19 to G29 on the day of a course.
  */
-export function judgePace(parties: readonly PaceParty[], settings: PaceSettings, nowMs: number): JudgedParty[] {
+export function judgePace(
+  parties: readonly PaceParty[],
+  settings: PaceSettings,
+  nowMs: number,
+  withEnded = false,
+): JudgedParty[] {
   const { minutesPerHole, teeIntervalMin, delayFromMin, holes } = settings
   /** Time that two parties share a hole when both are on pace. */
   const sharedMin = Math.max(0, minutesPerHole - teeIntervalMin)
@@ -217,7 +223,7 @@ export function judgePace(parties: readonly PaceParty[], settings: PaceSettings,
       projectedEndMs: projectedEndMs(track),
     }
   }
-  return onRound.map(judge).sort(byCause)
+  return (withEnded ? tracks : onRound).map(judge).sort(byCause)
 }
 
 function trackOf(party: PaceParty): Track {

@@ -192,6 +192,8 @@ export const operations = {
   'GET /reports/battery': { query: reports.monthReportQuerySchema, answer: reports.batteryReportSchema },
   'GET /reports/traffic': { query: reports.mapReportQuerySchema, answer: reports.trafficSchema },
   'GET /reports/silence': { query: reports.mapReportQuerySchema, answer: reports.silencesSchema },
+  'GET /reports/day': { query: reports.daySummaryQuerySchema, answer: reports.daySummarySchema },
+  'GET /reports/month': { query: reports.monthSummaryQuerySchema, answer: reports.monthSummarySchema },
   'GET /carts/{cart}/track': { query: tracks.cartTrackQuerySchema, answer: tracks.cartTrackSchema },
   'GET /replay': { query: tracks.replayQuerySchema, answer: tracks.replaySchema },
   'GET /rounds/active': { query: rounds.activeRoundQuerySchema, answer: rounds.activeRoundsSchema },

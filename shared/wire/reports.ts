@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { dateParam, isoSchema, listQuery, monthParam } from './schema/params.ts'
+import { isCalendarDate } from '#shared/site/time-zone.ts'
+import { dateParam, isoSchema, listQuery, monthParam, tableFormatParam } from './schema/params.ts'
 
 const cart = z.string().meta({ description: 'Name of the cart.', example: '17' })
 const dateSchema = z.string().meta({ description: 'Local date of the site.', example: '2026-05-01' })
@@ -145,3 +146,72 @@ export const silencesSchema = z
   })
   .meta({ id: 'Silences' })
 export type SilencesJson = z.infer<typeof silencesSchema>
+
+const count = z.number().int()
+const minutesOrNull = z.number().nullable()
+const cartList = z.array(z.string()).meta({ example: ['17'] })
+
+const summaryFields = {
+  time_zone: z.string().meta({ description: 'Time zone of the site, which defines the days.' }),
+  is_complete: z.boolean().meta({ description: 'False while the day or month lasts.' }),
+  carts: z.object({
+    total: count.meta({ description: 'Golf carts in scope.' }),
+    used: count.meta({ description: 'Those that were out of parking.' }),
+    out_of_service: count.meta({ description: 'Those that have been out of service since then.' }),
+  }),
+  rounds: z.object({
+    count: count.meta({ description: 'Rounds that began then, as in GET /rounds.' }),
+    nine: count.meta({ description: 'Those of nine to 17 holes.' }),
+    eighteen: count.meta({ description: 'Those of 18 holes and more.' }),
+    mean_minutes: minutesOrNull.meta({ description: 'Mean duration of those that ended; null without any.' }),
+    median_minutes: minutesOrNull.meta({ description: 'Median duration of those that ended; null without any.' }),
+    within_pace_percent: minutesOrNull.meta({
+      description: 'Percentage that was less than delay_from_min late at its end; null without any.',
+    }),
+  }),
+  pace: z.object({
+    mean_late_min: minutesOrNull.meta({ description: 'Mean delay of the parties at their end; null without any.' }),
+    delayed_parties: count.meta({ description: 'Parties that others delayed.' }),
+    worst_hole: count.nullable().meta({ description: 'Hole on which most time was lost; null for none.' }),
+  }),
+  handouts: z.object({
+    parties: count.meta({ description: 'Parties that carts were given out to.' }),
+    overdue: count.meta({ description: 'Those with a cart out after the expected end.' }),
+  }),
+  incidents: z
+    .array(z.object({ kind: z.string().meta({ example: 'outside' }), count }))
+    .meta({ description: 'Alerts that were opened then, by kind.' }),
+  calls: z.object({
+    help: count,
+    ranger: count,
+    breakdown: count,
+    order: count,
+    median_answer_s: z.number().nullable().meta({
+      description: 'Median time until staff acknowledged a call; null without any.',
+    }),
+  }),
+  not_charged: cartList.meta({ description: 'Carts with an alert not_charging.' }),
+  low: cartList.meta({ description: 'Carts with an alert low_battery.' }),
+  service_due: z
+    .array(z.object({ cart: z.string(), name: z.string() }))
+    .meta({ description: 'Carts with an alert service_due, and the names of its plan.' }),
+  not_seen: cartList.meta({ description: 'Carts that reported no position then.' }),
+  hours_out: z.number().meta({ description: 'Hours outside of the parking zones, of all carts.', example: 104.5 }),
+  distance: z.number().meta({ description: 'Metres driven by all carts.', example: 250100.5 }),
+}
+
+export const daySummarySchema = z
+  .object({ date: z.string().meta({ description: 'Local date.', example: '2026-05-01' }), ...summaryFields })
+  .meta({ id: 'DaySummary' })
+export const monthSummarySchema = z
+  .object({ month: z.string().meta({ description: 'Month.', example: '2026-05' }), ...summaryFields })
+  .meta({ id: 'MonthSummary' })
+export type SummaryJson = Omit<z.output<typeof daySummarySchema>, 'date'>
+
+const localDateParam = z
+  .string()
+  .refine(isCalendarDate, { message: 'must be a date, such as 2026-05-01', params: { code: 'invalid_date' } })
+  .meta({ description: 'Local date of the site.', example: '2026-05-01' })
+
+export const daySummaryQuerySchema = z.object({ date: localDateParam, format: tableFormatParam })
+export const monthSummaryQuerySchema = z.object({ month: monthParam, format: tableFormatParam })

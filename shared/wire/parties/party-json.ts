@@ -1,6 +1,6 @@
 import { textSearch } from '#shared/device-filter.ts'
 import type { TimeZone } from '#shared/site/time-zone.ts'
-import { isoOrNull, MINUTE_MS } from '#shared/time.ts'
+import { isoOrNull, MINUTE_MS, toIso } from '#shared/time.ts'
 import type { CartJson } from '../carts.ts'
 import type { HandedOut, Party, PartyJson, PartyState, ReplicatedParty } from './parties.ts'
 
@@ -63,6 +63,12 @@ function untilOf({ carts, tee_time, holes, until }: Party, minutesPerHole: numbe
 function isOverdue(party: Party, minutesPerHole: number, nowMs: number): boolean {
   const untilMs = untilOf(party, minutesPerHole)
   return stateOf(party) === 'out' && untilMs !== null && untilMs < nowMs
+}
+
+/** True if a cart was out after the expected end, or still is. */
+export function wasOverdue(party: Party, minutesPerHole: number, nowMs: number): boolean {
+  const untilMs = untilOf(party, minutesPerHole)
+  return untilMs !== null && party.carts.some(({ returned_at }) => Date.parse(returned_at ?? toIso(nowMs)) > untilMs)
 }
 
 /** Party as sent to those who see only some of its carts. */

@@ -60,7 +60,7 @@ function orderParam(preset: ListOrder, what: string) {
 }
 
 /** Format of a list; `shared/http/list-route.ts` creates the file. */
-const tableFormatParam = choiceParam(['json', 'csv'], 'invalid_format')
+export const tableFormatParam = choiceParam(['json', 'csv'], 'invalid_format')
   .optional()
   .meta({ description: 'Format, takes precedence over Accept; csv is a file with the same rows.' })
 
