@@ -127,6 +127,8 @@ export interface GatewayEvents {
   courseChanged: { version: number }
   siteChanged: { settings: SiteSettings }
   partyChanged: { event: 'changed' | 'removed'; party: Party }
+  /** Services of these carts became due, or were. */
+  servicesJudged: { carts: readonly string[] }
   /** A recall started, a screen confirmed it (`hardwareId`), or it ended. */
   recallChanged: {
     event: 'started' | 'confirmed' | 'ended'

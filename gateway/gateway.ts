@@ -78,8 +78,10 @@ function buildGateway(config: Config, log: Log, overrides: Overrides, restores: 
     parts.sealing,
     parts.eventGrowth,
     parts.outbox,
+    parts.mailReports,
     parts.delivery,
     parts.parties,
+    parts.serviceBook,
     parts.recall,
     { stop: () => http.drain() },
     mqtt.connections,
@@ -136,6 +138,8 @@ async function loadMemory(parts: GatewayServices): Promise<void> {
     parts.closing,
     parts.roundTimeout,
     parts.parties,
+    parts.mailReports,
+    parts.serviceBook,
   ])
     part.load()
   await parts.geofenceTokens.load()

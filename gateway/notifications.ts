@@ -1,4 +1,5 @@
 import type { Carts } from '#services/carts/carts.ts'
+import { MailReports } from '#services/mail-reports/mail-reports.ts'
 import { DnsLookups } from '#services/notifications/dns-lookups.ts'
 import { Mailer } from '#services/notifications/mailer.ts'
 import { Outbox } from '#services/notifications/outbox.ts'
@@ -6,6 +7,7 @@ import { placeOfCart } from '#services/notifications/place.ts'
 import { Notifiers } from '#services/notifiers.ts'
 import type { Parties } from '#services/parties/parties.ts'
 import type { Site } from '#services/site.ts'
+import type { Summaries } from '#services/summaries/summaries.ts'
 import { Webhooks } from '#services/webhooks.ts'
 import type { Log } from '#shared/log.ts'
 import type { Store } from '#store/store.ts'
@@ -20,26 +22,33 @@ interface NotificationsDeps {
   log: Log
   config: Pick<Config, 'mail' | 'telegramUrl' | 'publicUrl' | 'host'>
   site: Site
-  carts: Pick<Carts, 'find'>
+  carts: Pick<Carts, 'find' | 'allNow'>
+  summaries: Pick<Summaries, 'of'>
+  clockConfirmation: { readonly isConfirmed: boolean }
   parties: Pick<Parties, 'ofCart'>
   /** Returns the address of the API, once it listens. */
   listeningUrl: () => string
 }
 
 /** Builds the delivery of alerts to programs and people, and its setup by an admin. */
-export function createNotifications({ config, site, carts, parties, listeningUrl, ...base }: NotificationsDeps) {
+export function createNotifications(deps: NotificationsDeps) {
+  const { config, site, carts, parties, listeningUrl, summaries, clockConfirmation, ...base } = deps
+  const reporting = { summaries, clockConfirmation }
   const outbox = new Outbox({ ...base, random: Math.random })
   const lookups = new DnsLookups()
   const webhooks = new Webhooks({ ...base, outbox, lookups })
+  const mailer = new Mailer(config.mail)
   const notifiers = new Notifiers({
     ...base,
     outbox,
     lookups,
     site,
-    mailer: new Mailer(config.mail),
+    mailer,
     telegramUrl: config.telegramUrl,
     baseUrl: async () => config.publicUrl ?? reachableUrl(config.host, listeningUrl()),
     placeOf: (cart) => placeOfCart(carts.find(cart), parties.ofCart(cart)),
   })
-  return { outbox, webhooks, notifiers }
+  const random = Math.random
+  const mailReports = new MailReports({ ...base, ...reporting, mailer, random, site, carts })
+  return { outbox, webhooks, notifiers, mailReports }
 }

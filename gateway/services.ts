@@ -35,6 +35,7 @@ import { Erasures } from '#services/retention/erasures.ts'
 import { EventGrowth } from '#services/retention/event-growth.ts'
 import { Pace } from '#services/rounds/pace.ts'
 import { Rounds } from '#services/rounds/rounds.ts'
+import { ServiceBook } from '#services/service/service-book.ts'
 import { SetUpBackups } from '#services/set-up-backups.ts'
 import { Site } from '#services/site.ts'
 import { Summaries } from '#services/summaries/summaries.ts'
@@ -135,10 +136,11 @@ export function createServices(
   const zoneExempts = new ZoneExempts({ ...base, ...configuration })
   const zoneSwitches = new ZoneSwitches({ ...base, ...configuration })
   const rounds = new Rounds({ ...base, geofences })
-  const reports = new Reports({ ...base, geofences, rounds })
   const pace = new Pace({ ...base, rounds, parties })
   const openAlertIdsOf = (key: string) => alerts.openAlertIdsOf(key)
   const visibleCarts = new VisibleCarts(carts, { autoLockAtMs, openAlertIdsOf, partyOf: (key) => parties.ofCart(key) })
+  const reports = new Reports({ ...base, geofences, rounds })
+  const serviceBook = new ServiceBook({ ...base, ...clockTrust, reports, carts, cartNotes, visibleCarts })
   const readyTexts = new ReadyTexts(base)
   const messages = new Messages({
     ...base,
@@ -161,7 +163,11 @@ export function createServices(
     ...telemetry,
     ...tls,
     carts,
-    course: { hasRecall: () => recall.active !== null, waitedMs: (cart, fromMs) => pace.waitedMs(cart, fromMs) },
+    course: {
+      hasRecall: () => recall.active !== null,
+      waitedMs: (cart, fromMs) => pace.waitedMs(cart, fromMs),
+      dueServices: (cart) => serviceBook.dueOf(cart),
+    },
     sync,
     downlink: broker,
     backups,
@@ -170,7 +176,8 @@ export function createServices(
   const databaseCheck = new DatabaseCheck(base)
   const isLocating = (hardwareId: string) => delivery.isLocating(hardwareId)
   const ingest = new Ingest({ ...base, ...clockTrust, geofences, isLocating })
-  const notifications = createNotifications({ ...base, carts, parties, listeningUrl })
+  const summaries = new Summaries({ ...base, reports, rounds })
+  const notifications = createNotifications({ ...base, ...clockTrust, carts, parties, summaries, listeningUrl })
   return {
     ...base,
     ...budgets,
@@ -227,7 +234,8 @@ export function createServices(
     }),
     pace,
     reports,
-    summaries: new Summaries({ ...base, reports, rounds }),
+    summaries,
+    serviceBook,
     tracks: new Tracks({ ...base, ...budgets }),
     trips: new Trips(base),
     erasures,

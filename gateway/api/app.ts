@@ -48,9 +48,11 @@ import { createMqttApi } from './mqtt.ts'
 import { createNotifiersApi } from './notifiers.ts'
 import { createPartiesApi } from './parties/routes.ts'
 import { createRecallApi } from './recall.ts'
-import { createReportsApi } from './reports.ts'
+import { createMailReportsApi } from './reports/mail-reports.ts'
+import { createReportsApi } from './reports/reports.ts'
 import { createPaceApi } from './rounds/pace.ts'
 import { createRoundsApi } from './rounds/rounds.ts'
+import { createServiceApi } from './service/routes.ts'
 import { createSessionsApi, createSignInApi } from './sessions.ts'
 import { createSiteApi } from './site.ts'
 import { createSyncApi } from './sync.ts'
@@ -133,6 +135,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createChecklistApi(deps))
   app.route('/', createCourseApi(deps))
   app.route('/', createCartsApi(deps))
+  app.route('/', createServiceApi(deps))
   app.route('/', createPartiesApi(deps))
   app.route('/', createRecallApi(deps))
   app.route('/', createMessagesApi(deps))
@@ -153,6 +156,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createTelemetryImportApi(deps))
   app.route('/', createLockEventsApi(deps))
   app.route('/', createTripsApi(deps))
+  app.route('/', createMailReportsApi(deps))
   app.route('/', createReportsApi(deps))
   app.route('/', createTracksApi(deps))
   app.route('/', createRoundsApi(deps))

@@ -12,7 +12,10 @@ import { ok, pluck, publish, scene } from '#testing/scene.ts'
 
 const knownActions: ReadonlySet<string> = new Set(AUDIT_ACTIONS)
 const KEY = 'enrolment-key-of-the-course-0123'
-const { g, clock, fresh, onlyFor } = scene({ settings: { CARTBARN_ENROLMENT_KEY: KEY }, inScope: [] })
+const { g, clock, fresh, onlyFor } = scene({
+  settings: { CARTBARN_ENROLMENT_KEY: KEY, CARTBARN_SMTP_URL: 'smtp://127.0.0.1:9', CARTBARN_SMTP_FROM: 'a@b.example' },
+  inScope: [],
+})
 let adminId: string
 
 before(async () => {
@@ -72,6 +75,8 @@ const newNotifier = async () =>
   (await does('POST', '/notifiers', { channel: 'ntfy', to: NOWHERE })).notifier.notifier_id
 const TYPE = { description: 'A mower', defaults: {}, commands: {}, config_schema: { type: 'object', properties: {} } }
 const RECORDS = { gps: [{ timestamp: '2026-04-01T00:00:00Z', lat: 1, long: 1 }] }
+const newMailReport = async () =>
+  (await does('POST', '/mail-reports', { to: 'a@b.example', report: 'day' })).report.report_id
 type Prepare = () => Promise<unknown>
 const nothing = async () => []
 const newUser = async () => (await g.createUser({})).userId
@@ -108,6 +113,12 @@ const newZones = async () => {
 const newParty = async (body: object = {}) => (await does('POST', '/parties', body)).party.party_id
 const newHandOut = async () => newParty({ carts: [{ cart: await newDevice() }], unlock: false })
 
+const newEntry = async () => {
+  const body = { cart: await newDevice(), what: 'Brakes adjusted' }
+  return (await does('POST', '/service-entries', body)).entry_id
+}
+const newPlan = async () => (await does('POST', '/service-plans', { name: 'Brakes', every: { days: 90 } })).plan_id
+
 /** Operations that change data: each row prepares what the operation needs and returns its ids; then the body. */
 const ROWS: Record<string, [prepare: Prepare, body?: unknown]> = {
   'PATCH /devices/{id}': [newDevice, { name: 'Ann' }],
@@ -133,12 +144,20 @@ const ROWS: Record<string, [prepare: Prepare, body?: unknown]> = {
   'DELETE /parties/{id}': [() => newParty()],
   'POST /parties/{id}/return': [newHandOut, {}],
   'POST /parties/{id}/notes': [() => newParty(), { text: 'Asked to keep up' }],
+  'PATCH /service-entries/{id}': [newEntry, { what: 'Brakes replaced', note: 'both' }],
+  'DELETE /service-entries/{id}': [newEntry],
+  'POST /service-plans': [nothing, { name: 'Tyres', every: { km: 900 } }],
+  'PATCH /service-plans/{id}': [newPlan, { every: { hours: 90 } }],
+  'DELETE /service-plans/{id}': [newPlan],
   'PATCH /carts/{cart}': [newDevice, { note: 'squeaks' }],
   'DELETE /webhooks/{id}': [newWebhook],
   'POST /webhooks/{id}/test': [newWebhook],
   'PATCH /notifiers/{id}': [newNotifier, { kinds: ['disk'] }],
   'DELETE /notifiers/{id}': [newNotifier],
   'POST /notifiers/{id}/test': [newNotifier],
+  'PATCH /mail-reports/{id}': [newMailReport, { at: '07:00' }],
+  'DELETE /mail-reports/{id}': [newMailReport],
+  'POST /mail-reports/{id}/test': [newMailReport],
   'PATCH /site': [nothing, { name: 'Links' }],
   'POST /alerts/{id}/acknowledge': [newAlert, { note: 'on it' }],
   'POST /alerts/{id}/close': [newAlert],
@@ -176,6 +195,7 @@ const CALLS: Record<string, () => Promise<Prepare>> = {
   'POST /users': async () => newUser,
   'POST /webhooks': async () => newWebhook,
   'POST /notifiers': async () => newNotifier,
+  'POST /mail-reports': async () => newMailReport,
   'POST /sessions': async () => () => g.signIn(),
   'DELETE /sessions/current': async () => {
     const browser = await g.signIn()
@@ -205,6 +225,10 @@ const CALLS: Record<string, () => Promise<Prepare>> = {
   'POST /parties/import': async () => () => {
     const body = `tee_time,players\n2026-05-01T${String(clock.nowMs() % 24).padStart(2, '0')}:00:00Z,Ann\n`
     return g.post('/parties/import', body, { headers: { 'content-type': 'text/csv' } })
+  },
+  'POST /service-entries': async () => {
+    const cart = await newDevice()
+    return () => does('POST', '/service-entries', { cart, what: 'Washed' })
   },
   'POST /carts/lock': async () => {
     const barn = await Barn.draw(g)

@@ -432,7 +432,10 @@ describe('staff fields', () => {
       { key: jane.key },
     )
     const by = { user_id: jane.userId, name: 'Jane' }
-    assert.deepEqual([status, body.out_of_service], [200, { since: toIso(sinceMs), why: 'Flat tyre', by }])
+    assert.deepEqual(
+      [status, body.out_of_service],
+      [200, { since: toIso(sinceMs), why: 'Flat tyre', reason: null, by }],
+    )
     clock.advance(1000)
     const again = await patch(id, { out_of_service: { why: 'Axle' } })
     assert.deepEqual([again.body.out_of_service.since, again.body.out_of_service.why], [toIso(sinceMs), 'Axle'])

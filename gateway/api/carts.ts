@@ -10,6 +10,7 @@ import { RememberedQueries } from '#shared/http/remembered-queries.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, jsonText } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
+import { isoOrNull } from '#shared/time.ts'
 import { countCarts, type ShownCart, toCartJson } from '#shared/wire/cart-json.ts'
 import {
   type CartJson,
@@ -21,6 +22,7 @@ import {
   cartSchema,
 } from '#shared/wire/carts.ts'
 import type { CartParty } from '#shared/wire/parties/party-json.ts'
+import { meterSchema } from '#shared/wire/service/service.ts'
 import { type ApiEnv, createApi, requireAdmin, staffOnly } from './api-env.ts'
 import type { CourseDeps, PeopleDeps } from './deps.ts'
 
@@ -69,6 +71,7 @@ export function createCartsApi({
   visibleCarts,
   cartNotes,
   parties,
+  serviceBook,
   users,
 }: PeopleDeps & CourseDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
@@ -115,8 +118,8 @@ export function createCartsApi({
     route.patch('/carts/{cart}', 'Change the notes on a cart', {
       description:
         'A cart that is out of service opens no alerts and is exempt from nothing. An exempt cart may be in ' +
-        'zones of these types; its devices receive them as zone_exempt in their configuration. For staff; the kind ' +
-        'is for admins.',
+        'zones of these types; its devices receive them as zone_exempt in their configuration. A cart that is put in ' +
+        'service again gets an entry in the service book. For staff; kind and meter are for admins.',
       middleware: [staffOnly, jsonBody],
       request: { params: cartParams, body: body(cartPatchSchema) },
       responses: answers(cartSchema, 'The cart as it is now.', 400, 403, 404, 413, 415),
@@ -124,13 +127,36 @@ export function createCartsApi({
     async (c) => {
       const { caller } = c.var.user
       const patch = c.req.valid('json')
-      if (patch.kind !== undefined) requireAdmin(c.var.user)
-      const { key } = visibleCarts.require(caller, c.req.valid('param').cart)
+      const { meter } = patch
+      if (patch.kind !== undefined || meter !== undefined) requireAdmin(c.var.user)
+      const cart = visibleCarts.require(caller, c.req.valid('param').cart)
+      const { key } = cart
       const { userId } = caller
-      const by = { userId, name: users.find(userId)?.row.name ?? '' }
-      await cartNotes.change(key, toNotesPatch(patch), by)
+      const name = users.find(userId)?.row.name ?? ''
+      const notes = {
+        ...toNotesPatch(patch),
+        ...(meter === undefined ? {} : { meter: meter && (await serviceBook.meterSetting(cart, meter)) }),
+      }
+      await cartNotes.change(key, notes, { userId, name }, (ended) =>
+        serviceBook.endOfService(cart, ended, { user_id: userId, name }),
+      )
       carts.touch(key)
+      serviceBook.changed()
       return c.json(shownTo(caller, visibleCarts.shown(visibleCarts.require(caller, key))), 200)
+    },
+  )
+
+  api.openapi(
+    route.get('/carts/{cart}/meter', 'Get the meter of a cart', {
+      description: 'Its use on all days, of which the day so far is at most 15 minutes old. For staff and admins.',
+      middleware: [staffOnly],
+      request: { params: cartParams },
+      responses: answers(meterSchema, 'The meter.', 403, 404),
+    }),
+    async (c) => {
+      const cart = visibleCarts.require(c.var.user.caller, c.req.valid('param').cart)
+      const { hours, km, rounds, sinceMs } = await serviceBook.meterOf(cart)
+      return c.json({ cart: cart.key, hours, km, rounds, since: isoOrNull(sinceMs) }, 200)
     },
   )
 

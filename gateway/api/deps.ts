@@ -21,6 +21,7 @@ import type { DeviceImport } from '#services/devices/import.ts'
 import type { Fleet } from '#services/fleet.ts'
 import type { HostIdentity } from '#services/host-identity.ts'
 import type { CartLocks } from '#services/locks/cart-locks.ts'
+import type { MailReports } from '#services/mail-reports/mail-reports.ts'
 import type { Messages } from '#services/messages/messages.ts'
 import type { ReadyTexts } from '#services/messages/ready-texts.ts'
 import type { Notifiers } from '#services/notifiers.ts'
@@ -41,6 +42,7 @@ import type { Restores } from '#services/restores.ts'
 import type { Erasures } from '#services/retention/erasures.ts'
 import type { Pace } from '#services/rounds/pace.ts'
 import type { Rounds } from '#services/rounds/rounds.ts'
+import type { ServiceBook } from '#services/service/service-book.ts'
 import type { SetUpBackups } from '#services/set-up-backups.ts'
 import type { Site } from '#services/site.ts'
 import type { Summaries } from '#services/summaries/summaries.ts'
@@ -121,6 +123,7 @@ export interface CourseDeps {
   visibleCarts: VisibleCarts
   cartNotes: Pick<CartNotesStore, 'change'>
   parties: Parties
+  serviceBook: ServiceBook
   rounds: Pick<Rounds, 'running' | 'find'>
   pace: Pace
 }
@@ -129,6 +132,7 @@ export interface AlertsDeps {
   alerts: Alerts
   webhooks: Webhooks
   notifiers: Notifiers
+  mailReports: MailReports
 }
 
 /** Recorded data and its deletion. */

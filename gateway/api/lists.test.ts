@@ -24,6 +24,8 @@ const NO_LISTS = {
   '/geofences/{id}/download': 'a map',
   '/groups/{groupId}/geofences': 'a map',
   '/course': 'a map',
+  '/reports/day': 'one day',
+  '/reports/month': 'one month',
   '/reports/traffic': 'a map: cells of a grid have no order',
   '/reports/silence': 'a map: the longest silences',
   '/carts/{cart}/track': 'columns of numbers, to be drawn',

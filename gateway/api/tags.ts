@@ -66,6 +66,11 @@ export const TAGS: Tags = {
       nouns: ['parties'],
     },
     {
+      name: 'Service',
+      description: 'Services of carts: those done, plans for them, and those that are due.',
+      nouns: ['service-entries', 'service-plans', 'service-due'],
+    },
+    {
       name: 'Recall',
       description: 'All carts in: a message to every screen, and the screens that have confirmed it.',
       nouns: ['recall'],

@@ -1,5 +1,8 @@
 import type { CartDevice, CartZoneContext, EvaluatedCart } from '#shared/carts/cart-state.ts'
+import type { MeterReading } from '#shared/carts/service-due.ts'
 import type { CartKind } from '#shared/site/settings.ts'
+import { NO_CART_NOTES } from '#shared/wire/cart-json.ts'
+import type { ServiceReason } from '#shared/wire/carts.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { Device } from './fleet.ts'
 
@@ -11,12 +14,22 @@ export interface CartPerson {
 
 /** Staff notes on a cart. They belong to the cart's key, and are deleted with its last device. */
 export interface CartNotes {
-  outOfService: { sinceMs: number; why: string; by: CartPerson } | null
+  outOfService: { sinceMs: number; why: string; reason: ServiceReason | null; by: CartPerson } | null
   /** Access to zones that are closed to other carts. */
   exempt: { zoneTypes: readonly ZoneType[]; untilMs: number; why: string; by: CartPerson } | null
   note: string | null
   kind: CartKind
+  /** Null while the meter shows what was counted; stays when the last device is deleted. */
+  meter: MeterSetting | null
 }
+
+/** Reading of the meter that an admin set, and what was counted then. */
+export interface MeterSetting {
+  set: MeterReading
+  counted: MeterReading
+}
+
+export const NO_NOTES: CartNotes = { ...NO_CART_NOTES, meter: null }
 
 /** Cart with the result of its last evaluation; replaced as a whole, never changed. */
 export interface Cart {

@@ -29,6 +29,8 @@ export interface SignalLoss extends Silence {
   cart: string
 }
 
+export type CartUsageDay = UsageDay & { cart: string; rounds: number }
+
 /** Reader jobs of one report, queued or running at a time. */
 const JOBS_IN_FLIGHT = 4
 /** Carts whose traffic is summed in one job. */
@@ -46,14 +48,14 @@ export class Reports {
   }
 
   /** Returns the use of each cart on the days of a month, or on a date. Throws `too_many_positions`. */
-  async utilisation(
-    carts: readonly Cart[],
-    period: string,
-    asker: JobOptions,
-  ): Promise<(UsageDay & { cart: string; rounds: number })[]> {
+  utilisation(carts: readonly Cart[], period: string, asker: JobOptions): Promise<CartUsageDay[]> {
+    return this.usage(carts, this.#daysOf(period), asker)
+  }
+
+  /** Returns the use of each cart on consecutive days. Throws `too_many_positions`. */
+  async usage(carts: readonly Cart[], days: readonly ReportDay[], asker: JobOptions): Promise<CartUsageDay[]> {
     const { store, site } = this.#deps
     const rules = { longestStepMs: this.#longestStepMs(), config: site.tripDefaults }
-    const days = this.#daysOf(period)
     const used = await this.#ofEach(carts, days, (cart) =>
       store.readers.run('utilisation', { ...this.#watched(cart), days, ...rules }, asker),
     )

@@ -35,6 +35,7 @@ import {
 import { clearOpenMarker, requireWholeCopy, setOpenMarker } from './db/open-marker.ts'
 import { diskFault } from './db/readable-disk.ts'
 import { syncCursors, syncIdentity } from './ledger/cursors.ts'
+import { listMailReports } from './mail-reports/mail-reports.ts'
 import { findMessage } from './messages/messages.ts'
 import { readyTexts } from './messages/ready-texts.ts'
 import { knownSchema, migrate, schemaWriter } from './migrate.ts'
@@ -43,6 +44,8 @@ import { findParty, listLiveParties, listPartiesOfDay, namesDeletedOn } from './
 import { ReaderPool } from './readers/pool.ts'
 import { finishReplacement } from './replace/replace-database.ts'
 import { findIntent, lastIntentSeq } from './replication/intents.ts'
+import { findServiceEntry, lastServices, listServicePlans } from './service/service.ts'
+import { serviceDays } from './service/usage.ts'
 import { closedDay, findAlert, listAlertMessages, listLiveAlerts } from './tables/alerts.ts'
 import { lastExits, listCartMotions } from './tables/cart-motion.ts'
 import { listCartNotes } from './tables/cart-notes.ts'
@@ -353,12 +356,17 @@ export class Store<Message extends Appendable = Appendable>
     alertMessages: () => this.#read(listAlertMessages),
     closedDay: () => this.#read(closedDay),
     newCalls: () => this.#read(newCalls),
+    mailReports: () => this.#read(listMailReports),
     callsWaitingSince: () => this.#read(callsWaitingSince),
     cartMotions: () => this.#read(listCartMotions),
     cartNotes: () => this.#read(listCartNotes),
     liveParties: (sinceMs: number) => this.#read((from) => listLiveParties(from, sinceMs)),
     party: (partyId: string) => this.#read((from) => findParty(from, partyId)),
     partiesOfDay: (date: string) => this.#read((from) => listPartiesOfDay(from, date)),
+    serviceEntry: (entryId: string) => this.#read((from) => findServiceEntry(from, entryId)),
+    lastServices: () => this.#read(lastServices),
+    servicePlans: () => this.#read(listServicePlans),
+    serviceDays: () => this.#read(serviceDays),
     namesDeletedOn: () => this.#read(namesDeletedOn),
     zoneExempts: () => this.#read(listZoneExempts),
     lastExits: (zoneType: ZoneType, sinceMs: number) => this.#read((from) => lastExits(from, { zoneType, sinceMs })),

@@ -9,6 +9,7 @@ const OF_ITS_OWN = [
   'first_used_at_ms',
   'last_used_at_ms',
   'clock_mark',
+  'service_days',
 ]
 
 /** Complete content of the database of a running gateway, table by table. */

@@ -47,6 +47,11 @@ export class Calendar {
     return this.#find(atMs, 1, ({ opensMs }) => opensMs > atMs)
   }
 
+  /** Returns the newest day whose opening time is at or before `atMs`. */
+  lastOpening(atMs: number): OpenDay | null {
+    return this.#find(atMs, -1, ({ opensMs }) => opensMs <= atMs)
+  }
+
   /** Searches the days from that of `atMs`, one week forward or back. */
   #find(atMs: number, step: 1 | -1, fits: (day: OpenDay) => boolean): OpenDay | null {
     if (this.#hours === null) return null

@@ -11,6 +11,7 @@ export const ALERT_KINDS = [
   'out_after_closing',
   'not_charging',
   'standing',
+  'service_due',
   'device_twice',
   'device_clock',
   'call',
@@ -37,5 +38,5 @@ export function isSiteKind(kind: string): boolean {
   return SITE_KINDS.has(kind)
 }
 
-/** Kinds that a rule for vehicles may name. Due services are named before a gateway opens such alerts. */
-export const VEHICLE_ALERT_KINDS = [...ALERT_KINDS.filter((kind) => !isSiteKind(kind)), 'service_due'] as const
+/** Kinds that a rule for vehicles may name. */
+export const VEHICLE_ALERT_KINDS = ALERT_KINDS.filter((kind) => !isSiteKind(kind))

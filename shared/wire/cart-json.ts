@@ -4,7 +4,7 @@ import { maskCode } from '#shared/masked-codes.ts'
 import { type CartKind, SERVICE_KINDS } from '#shared/site/settings.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
-import type { CartJson, CartListJson } from './carts.ts'
+import type { CartJson, CartListJson, ServiceReason } from './carts.ts'
 import { type CartParty, toCartPartyJson } from './parties/party-json.ts'
 
 interface NoteReason {
@@ -18,7 +18,7 @@ export interface ShownCart {
   devices: readonly { hardwareId: string; deviceType: string; name: string | null; isOnline: boolean }[]
   verdict: EvaluatedCart
   notes: {
-    outOfService: (NoteReason & { sinceMs: number }) | null
+    outOfService: (NoteReason & { sinceMs: number; reason: ServiceReason | null }) | null
     exempt: (NoteReason & { zoneTypes: readonly ZoneType[]; untilMs: number }) | null
     note: string | null
     kind: CartKind
@@ -63,7 +63,11 @@ export function toCartJson(cart: ShownCart, masksCodes: boolean, seesNames: bool
     out_of_service:
       notes.outOfService === null
         ? null
-        : { since: toIso(notes.outOfService.sinceMs), ...toNoteReasonJson(notes.outOfService) },
+        : {
+            since: toIso(notes.outOfService.sinceMs),
+            reason: notes.outOfService.reason,
+            ...toNoteReasonJson(notes.outOfService),
+          },
     exempt:
       notes.exempt === null
         ? null

@@ -101,8 +101,12 @@ const cartBatterySchema = z.object({
   hardware_id: sourceSchema,
 })
 
+export const reasonSchema = z
+  .enum(['battery', 'brakes', 'tyre', 'steering', 'accident', 'cleaning', 'other'])
+  .meta({ description: 'Reason by kind.', example: 'tyre' })
+export type ServiceReason = z.infer<typeof reasonSchema>
 const outOfServiceSchema = z
-  .object({ since: isoSchema, why: reportedTextSchema, by: bySchema })
+  .object({ since: isoSchema, why: reportedTextSchema, reason: reasonSchema.nullable(), by: bySchema })
   .meta({ description: 'Present if the cart is out of service; it opens no alerts then.' })
 const exemptSchema = z
   .object({ zone_types: zoneTypesSchema, until: isoSchema, why: reportedTextSchema, by: bySchema })
@@ -161,7 +165,9 @@ export type CartJson = z.infer<typeof cartSchema>
 const notedBySchema = z.object({ user_id: z.string(), name: z.string() })
 /** Staff notes on a cart as replicated to the hub: the body of the entity `cart_note`. */
 export const cartNoteBodySchema = z.object({
-  out_of_service: z.object({ since_ms: z.number(), why: z.string(), by: notedBySchema }).nullable(),
+  out_of_service: z
+    .object({ since_ms: z.number(), why: z.string(), reason: reasonSchema.nullish(), by: notedBySchema })
+    .nullable(),
   exempt: z
     .object({ zone_types: z.array(zoneTypeSchema), until_ms: z.number(), why: z.string(), by: notedBySchema })
     .nullable(),
@@ -203,10 +209,18 @@ export const cartListSchema = z
   .meta({ id: 'CartList' })
 export type CartListJson = z.infer<typeof cartListSchema>
 
+const meterValue = z.number().min(0).max(1_000_000)
+
 /** `PATCH /carts/{cart}` */
 export const cartPatchSchema = z
   .strictObject({
-    out_of_service: z.strictObject({ why: whySchema }).nullable().optional(),
+    out_of_service: z
+      .strictObject({
+        why: whySchema.optional().meta({ description: 'Reason in words; default: the word for reason.' }),
+        reason: reasonSchema.optional(),
+      })
+      .nullable()
+      .optional(),
     exempt: z
       .strictObject({
         zone_types: zoneTypesSchema,
@@ -218,9 +232,23 @@ export const cartPatchSchema = z
       .nullable()
       .optional(),
     kind: kindSchema.nullable().optional().meta({ description: 'Kind of vehicle, for admins; null: golf_cart.' }),
+    meter: z
+      .strictObject({
+        hours: meterValue.meta({ description: 'Hours out.', example: 412.5 }),
+        km: meterValue.meta({ description: 'Kilometres driven.', example: 2810.2 }),
+        rounds: meterValue.int().meta({ description: 'Number of rounds.', example: 143 }),
+      })
+      .partial()
+      .nullable()
+      .optional()
+      .meta({ description: 'What the meter shows now, for admins; null: what was counted.' }),
     note: z.string().trim().max(500).nullable().optional().meta({ description: 'Staff note; null and "" delete it.' }),
   })
   .superRefine(({ out_of_service, exempt }, ctx) => {
+    if (out_of_service != null && out_of_service.why === undefined && out_of_service.reason === undefined) {
+      const params = { code: 'missing_field' }
+      ctx.addIssue({ code: 'custom', path: ['out_of_service', 'why'], message: 'give why or reason', params })
+    }
     if (out_of_service == null || exempt == null) return
     ctx.addIssue({ code: 'custom', path: ['exempt'], message: 'must not be combined with out_of_service' })
   })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isoSchema } from './schema/params.ts'
 import { deliveryFields, sentKindsSchema, wantedKindsSchema, webUrlFault } from './webhooks.ts'
 
 const NOTIFIER_CHANNELS = ['email', 'ntfy', 'telegram'] as const
@@ -127,4 +128,82 @@ export const createdNotifierSchema = z.object({ notifier: notifierSchema }).meta
 export const deletedNotifierSchema = z.object({
   success: z.literal(true),
   deleted: z.string().meta({ description: 'notifier_id' }),
+})
+
+const REPORTS = ['day', 'month'] as const
+const LANGUAGES = ['en', 'de'] as const
+
+/** Fields of a report by e-mail that an admin can set. */
+export interface MailReportFields {
+  recipient: string
+  report: (typeof REPORTS)[number]
+  /** `closing`, or HH:MM. */
+  at: string
+  /** Null for that of the site. */
+  language: (typeof LANGUAGES)[number] | null
+}
+
+const mailFields = {
+  to: z
+    .string()
+    .max(320)
+    .refine((to) => EMAIL.test(to), 'must be one e-mail address')
+    .meta({ example: 'manager@club.example' }),
+  report: z.enum(REPORTS).meta({ description: 'Period of the report.' }),
+  at: z
+    .string()
+    .regex(/^(closing|([01]\d|2[0-3]):[0-5]\d)$/, 'must be closing, or HH:MM')
+    .meta({
+      description:
+        'Local time as HH:MM: of the next day, for a month of its first day. closing: half an hour after closing, ' +
+        'for that day.',
+      example: '06:00',
+    }),
+  language: z.enum(LANGUAGES).meta({ description: 'Language; default that of the site.' }),
+}
+
+export const mailReportSchema = z
+  .object({
+    report_id: z.string().meta({ description: 'Id of the report.' }),
+    ...mailFields,
+    created_at: isoSchema,
+    last_sent_at: isoSchema.nullable().meta({ description: 'Time of the last mail; null before the first.' }),
+    last_for: z.string().nullable().meta({ description: 'Newest day or month that was sent.', example: '2026-05-01' }),
+    last_error: z
+      .string()
+      .nullable()
+      .meta({ description: 'Reason for which the last attempt failed; null after a success.' }),
+    next_at: isoSchema
+      .nullable()
+      .meta({ description: 'Time of the next mail; null for closing without opening hours.' }),
+  })
+  .meta({ id: 'MailReport' })
+export type MailReportJson = z.infer<typeof mailReportSchema>
+
+/** A month has no closing. */
+function requireDay({ report, at }: { report: string; at?: string | undefined }, ctx: z.core.$RefinementCtx): void {
+  if (report === 'month' && at === 'closing')
+    ctx.addIssue({ code: 'custom', message: 'closing is for a day', path: ['at'], params: { code: 'invalid_field' } })
+}
+
+export const newMailReportSchema = z
+  .strictObject({ ...mailFields, at: mailFields.at.optional(), language: mailFields.language.nullish() })
+  .superRefine(requireDay)
+  .meta({ id: 'NewMailReport' })
+
+/** RFC 7396: absent is unchanged; null is the default. */
+export const mailReportPatchSchema = z
+  .strictObject({
+    to: mailFields.to.optional(),
+    report: mailFields.report.optional(),
+    at: mailFields.at.nullish(),
+    language: mailFields.language.nullish(),
+  })
+  .meta({ id: 'MailReportPatch', description: 'Patch of a report by e-mail; absent fields stay unchanged.' })
+
+export const createdMailReportSchema = z.object({ report: mailReportSchema }).meta({ id: 'CreatedMailReport' })
+
+export const deletedMailReportSchema = z.object({
+  success: z.literal(true),
+  deleted: z.string().meta({ description: 'report_id' }),
 })

@@ -31,6 +31,7 @@ import * as replicationSyncFile from './replication/sync-file.ts'
 import * as reports from './reports.ts'
 import * as rounds from './rounds.ts'
 import * as schemaParams from './schema/params.ts'
+import * as serviceService from './service/service.ts'
 import * as sessions from './sessions.ts'
 import * as site from './site.ts'
 import * as syncStatus from './sync-status.ts'
@@ -83,6 +84,25 @@ export const operations = {
   'GET /carts': { query: carts.cartListQuerySchema, answer: carts.cartListSchema },
   'GET /carts/{cart}': { answer: carts.cartSchema },
   'PATCH /carts/{cart}': { body: carts.cartPatchSchema, answer: carts.cartSchema },
+  'GET /carts/{cart}/meter': { answer: serviceService.meterSchema },
+  'GET /service-entries': {
+    query: serviceService.serviceEntryQuerySchema,
+    answer: serviceService.serviceEntryListSchema,
+  },
+  'POST /service-entries': { body: serviceService.newServiceEntrySchema, answer: serviceService.serviceEntrySchema },
+  'PATCH /service-entries/{id}': {
+    body: serviceService.serviceEntryPatchSchema,
+    answer: serviceService.serviceEntrySchema,
+  },
+  'DELETE /service-entries/{id}': { answer: serviceService.deletedServiceSchema },
+  'GET /service-plans': { query: schemaParams.oldestListQuerySchema, answer: serviceService.servicePlansSchema },
+  'POST /service-plans': { body: serviceService.newServicePlanSchema, answer: serviceService.servicePlanSchema },
+  'PATCH /service-plans/{id}': {
+    body: serviceService.servicePlanPatchSchema,
+    answer: serviceService.servicePlanSchema,
+  },
+  'DELETE /service-plans/{id}': { answer: serviceService.deletedServiceSchema },
+  'GET /service-due': { query: serviceService.dueQuerySchema, answer: serviceService.dueListSchema },
   'GET /parties': { query: partiesParties.partyQuerySchema, answer: partiesParties.partyListSchema },
   'POST /parties': { body: partiesParties.newPartySchema, answer: partiesParties.partyResultsSchema },
   'POST /parties/import': {
@@ -188,6 +208,11 @@ export const operations = {
   'GET /trips/{hardwareId}': { query: trips.deviceTripsQuerySchema, answer: trips.deviceTripsSchema },
   'GET /trips/{hardwareId}/active': { query: trips.deviceActiveTripQuerySchema, answer: trips.deviceActiveTripSchema },
   'GET /trips/{hardwareId}/summary': { query: trips.tripSummaryQuerySchema, answer: trips.tripSummarySchema },
+  'GET /mail-reports': { query: schemaParams.oldestListQuerySchema, answer: z.array(notifiers.mailReportSchema) },
+  'POST /mail-reports': { body: notifiers.newMailReportSchema, answer: notifiers.createdMailReportSchema },
+  'PATCH /mail-reports/{id}': { body: notifiers.mailReportPatchSchema, answer: notifiers.mailReportSchema },
+  'DELETE /mail-reports/{id}': { answer: notifiers.deletedMailReportSchema },
+  'POST /mail-reports/{id}/test': { answer: webhooks.queuedTestSchema },
   'GET /reports/utilisation': { query: reports.monthReportQuerySchema, answer: reports.utilisationSchema },
   'GET /reports/battery': { query: reports.monthReportQuerySchema, answer: reports.batteryReportSchema },
   'GET /reports/traffic': { query: reports.mapReportQuerySchema, answer: reports.trafficSchema },

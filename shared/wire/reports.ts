@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isCalendarDate } from '#shared/site/time-zone.ts'
+import { ALERT_KINDS } from './alert-kinds.ts'
 import { dateParam, isoSchema, listQuery, monthParam, tableFormatParam } from './schema/params.ts'
 
 const cart = z.string().meta({ description: 'Name of the cart.', example: '17' })
@@ -179,7 +180,7 @@ const summaryFields = {
     overdue: count.meta({ description: 'Those with a cart out after the expected end.' }),
   }),
   incidents: z
-    .array(z.object({ kind: z.string().meta({ example: 'outside' }), count }))
+    .array(z.object({ kind: z.enum(ALERT_KINDS), count }))
     .meta({ description: 'Alerts that were opened then, by kind.' }),
   calls: z.object({
     help: count,

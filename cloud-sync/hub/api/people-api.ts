@@ -22,6 +22,7 @@ import { createSiteHistoryApi } from './site-history.ts'
 import { siteRoutes } from './site-noun.ts'
 import { SITE_AUDIT_LOG, SITE_GROUPS, SITE_REVISIONS, SITE_SETTINGS, SITE_ZONES } from './site-nouns.ts'
 import { SITE_PARTIES } from './site-parties.ts'
+import { SITE_SERVICE_ENTRIES, SITE_SERVICE_PLANS } from './site-service.ts'
 import { createSiteTripsApi } from './site-trips.ts'
 import { createSitesApi } from './sites.ts'
 import { TAGS } from './tags.ts'
@@ -70,6 +71,8 @@ const SITE_ROUTES = [
   SITE_ALERTS,
   SITE_ALERT,
   SITE_PARTIES,
+  SITE_SERVICE_ENTRIES,
+  SITE_SERVICE_PLANS,
   SITE_CARTS,
   SITE_CART,
   SITE_AUDIT_LOG,

@@ -86,7 +86,7 @@ test('a cart shows staff notes, until they are removed', async () => {
   const { body } = await cartOf('17')
   assert.deepEqual(
     [body.out_of_service, body.exempt.zone_types, body.note],
-    [{ since: '1970-01-01T00:00:00.000Z', why: 'Tyre', by }, ['stop'], 'Squeaks'],
+    [{ since: '1970-01-01T00:00:00.000Z', why: 'Tyre', reason: null, by }, ['stop'], 'Squeaks'],
   )
   assert.equal((await list()).body.counts.out_of_service, 1)
   const ended = { ...exempt, until_ms: 1 }
@@ -127,6 +127,26 @@ test('parties are listed without names, and shown with their carts', async () =>
   const [shown] = await parties('?state=out&cart=17')
   assert.deepEqual([shown.players, shown.carts[0].driver, shown.is_overdue], [[], null, false])
   assert.deepEqual((await cartOf('17')).body.party.party_id, 'p1')
+})
+
+test('entries and plans of the service book are listed', async () => {
+  const at = '2026-05-01T08:00:00.000Z'
+  const meter = { hours: 1, km: 2, rounds: 3 }
+  const none = { plan_id: null, done_by: null, cost: null, note: null, out_of_service: null, by: null }
+  const entry = { ...none, ...meter, entry_id: 'e1', cart: '17', done_at: at, what: 'Washed', created_at: at }
+  const later = { ...entry, entry_id: 'e2', cart: '18', done_at: '2026-05-02T08:00:00.000Z' }
+  const made = { carts: null, vehicle_kind: 'golf_cart', soon_percent: 10, by: null, created_at: at }
+  const plan = { ...made, plan_id: 'p', name: 'Brakes', every: { km: 900 } }
+  await site.pushEntities(
+    ...[entry, later].map((one) => ({ table: 'service_entry', key: one.entry_id, body: { entry: one } })),
+    { table: 'service_plan', key: 'p', body: { plan: { ...plan, counts_from: { 17: meter } } } },
+    { table: 'service_plan', key: 'unreadable', body: { plan: {} } },
+  )
+  const entries = async (query: string) => (await people.get(`${site.path}/service-entries${query}`)).entries
+  const { body } = await people.request('GET', `${site.path}/service-entries`)
+  assert.deepEqual(body.entries, [later, entry])
+  assert.deepEqual(await entries(`?cart=17&to=${at}`), [entry])
+  assert.deepEqual((await people.request('GET', `${site.path}/service-plans`)).body, [plan])
 })
 
 test('settings of an older gateway hold, with the defaults of those that it does not know', async () => {

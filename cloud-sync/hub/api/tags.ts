@@ -35,8 +35,8 @@ export const TAGS: Tags = {
     },
     {
       name: 'Carts',
-      description: 'Carts of a site: the devices, position and state of each, and the parties that play with them.',
-      nouns: ['carts', 'parties'],
+      description: 'Carts of a site: devices, position and state of each, parties that play with them, and services.',
+      nouns: ['carts', 'parties', 'service-entries', 'service-plans'],
     },
     {
       name: 'Audit log',

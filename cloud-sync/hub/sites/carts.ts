@@ -83,7 +83,7 @@ function readNotes(body: string, nowMs: number): ShownCart['notes'] {
   const { out_of_service: out, exempt, note, kind } = parsed.data
   const readBy = ({ user_id, name }: { user_id: string; name: string }) => ({ userId: user_id, name })
   return {
-    outOfService: out && { sinceMs: out.since_ms, why: out.why, by: readBy(out.by) },
+    outOfService: out && { sinceMs: out.since_ms, why: out.why, reason: out.reason ?? null, by: readBy(out.by) },
     exempt:
       exempt === null || exempt.until_ms <= nowMs
         ? null

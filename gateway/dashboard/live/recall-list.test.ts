@@ -12,7 +12,7 @@ const recall = {
 }
 
 test('carts outside all parking zones are still out; those to fetch in person come first', () => {
-  const broken = { since: recall.started_at, why: 'x', by: recall.by }
+  const broken = { since: recall.started_at, why: 'x', reason: null, by: recall.by }
   const carts = [
     cartJson('10'),
     cartJson('9'),

@@ -23,6 +23,11 @@ const CartParty = lazy(
   () => null,
 )
 
+const CartService = lazy(
+  () => import('./service/cart-service.tsx').then(({ CartService }) => CartService),
+  () => null,
+)
+
 export function CartCard({ cart: name, onClose }: { cart: string; onClose: () => void }) {
   const { fleet } = useDashboard()
   const cart = fleet.version.value >= 0 ? fleet.carts.get(name) : undefined
@@ -59,6 +64,7 @@ export function CartCard({ cart: name, onClose }: { cart: string; onClose: () =>
             <CartBattery cart={cart} />
           </CartActions>
           <CartNotesPanel cart={cart} />
+          <CartService key={name} cart={name} />
         </>
       )}
     </section>

@@ -28,6 +28,7 @@ const page = (path: MorePage['path'], role: Role, shape: MorePage['shape'], load
 export const MORE_SECTIONS = {
   day: [
     page('parties', 'staff', 'list', () => import('./parties.tsx').then((at) => at.PartiesPage)),
+    page('service', 'staff', 'list', () => import('./service/service-page.tsx').then((at) => at.ServicePage)),
     page('day', 'user', 'whole', () => import('./day.tsx').then((at) => at.DayScreen)),
     page('replay', 'staff', 'whole', () => import('./replay.tsx').then((at) => at.ReplayScreen)),
     page('reports', 'staff', 'whole', () => import('./reports.tsx').then((at) => at.ReportsScreen)),
@@ -46,6 +47,7 @@ export const MORE_SECTIONS = {
     page('people', 'admin', 'list', () => import('./more/people.tsx').then((at) => at.PeoplePage)),
     page('tablets', 'admin', 'panels', () => import('./more/tablets.tsx').then((at) => at.TabletsPage)),
     page('notify', 'admin', 'panels', () => import('./notify.tsx').then((at) => at.NotifyPage)),
+    page('mail-reports', 'admin', 'panels', () => import('./mail-reports.tsx').then((at) => at.MailReportsPage)),
     page('audit-log', 'admin', 'list', () => import('./gateway/audit-log.tsx').then((at) => at.AuditLogPage)),
   ],
   gateway: [

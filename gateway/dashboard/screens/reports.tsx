@@ -12,14 +12,16 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
 import { lazy } from '#dashboard/ui/lazy.tsx'
 import { BatteryReport } from './reports/battery-report.tsx'
+import { DayReport } from './reports/day-report.tsx'
 import { MonthReport } from './reports/month-report.tsx'
 import { useAnswer } from './reports/use-answer.ts'
 import { useMonth } from './reports/use-month.ts'
 
-const NAMES = ['use', 'batteries', 'traffic', 'silence'] as const
+const NAMES = ['day', 'use', 'batteries', 'traffic', 'silence'] as const
 export type ReportName = (typeof NAMES)[number]
 
 const REPORTS: Record<ReportName, ComponentType> = {
+  day: DayReport,
   use: UseReport,
   batteries: BatteryReport,
   // loaded separately, because of the map's code

@@ -7,6 +7,7 @@ export const moreTexts = defineTexts({
     pages: {
       pace: ['Pace of play', 'Groups behind time'],
       parties: ['Tee sheet', 'Tee times, give out and return carts'],
+      service: ['Service', 'Due services, plans, entries'],
       day: ['Cart day', 'Drives and stops of one cart'],
       replay: ['Replay a day', 'All carts on the map, as they drove'],
       reports: ['Reports', 'Usage, batteries, traffic'],
@@ -22,6 +23,7 @@ export const moreTexts = defineTexts({
       tablets: ['Tablets', 'Pair, approve, sign out'],
       site: ['Course settings', 'Hours, batteries, locking, units'],
       notify: ['Notifications', 'E-mail, ntfy, Telegram, webhooks'],
+      'mail-reports': ['Reports by e-mail', 'Day or month to an address'],
       storage: ['Storage', 'Disk, history, retention'],
       repairs: ['Repairs', 'What is wrong, and what to do'],
       backups: ['Backups', 'Last, next, back up now'],
@@ -92,6 +94,7 @@ export const moreTexts = defineTexts({
     pages: {
       pace: ['Spieltempo', 'Gruppen im Rückstand'],
       parties: ['Startzeiten', 'Carts ausgeben und zurücknehmen'],
+      service: ['Wartung', 'Fällige Wartungen, Pläne, Einträge'],
       day: ['Tag eines Carts', 'Fahrten und Halte eines Carts'],
       replay: ['Tag abspielen', 'Alle Carts auf der Karte, wie sie fuhren'],
       reports: ['Berichte', 'Nutzung, Batterien, Verkehr'],
@@ -107,6 +110,7 @@ export const moreTexts = defineTexts({
       tablets: ['Tablets', 'Koppeln, zulassen, abmelden'],
       site: ['Platzeinstellungen', 'Zeiten, Batterien, Sperren, Einheiten'],
       notify: ['Benachrichtigungen', 'E-Mail, ntfy, Telegram, Webhooks'],
+      'mail-reports': ['Berichte per E-Mail', 'Tag oder Monat an eine Adresse'],
       storage: ['Speicher', 'Platte, Verlauf, Aufbewahrung'],
       repairs: ['Reparaturen', 'Was nicht stimmt, und was hilft'],
       backups: ['Sicherungen', 'Letzte, nächste, jetzt sichern'],

@@ -3,8 +3,9 @@ import { defineTexts } from './texts.ts'
 export const reportTexts = defineTexts({
   en: {
     title: 'Reports',
-    names: { use: 'Usage', batteries: 'Batteries', traffic: 'Traffic', silence: 'No signal' },
+    names: { day: 'Day', use: 'Usage', batteries: 'Batteries', traffic: 'Traffic', silence: 'No signal' },
     why: {
+      day: 'What golf carts did and what happened on a day.',
       use: 'Hours out of the barn, distance and rounds by cart and month.',
       batteries: 'Morning voltage and lowest voltage while driving; weakest first.',
       traffic: 'Where carts spent their time: the darker and larger a square, the longer.',
@@ -51,8 +52,9 @@ export const reportTexts = defineTexts({
   },
   de: {
     title: 'Berichte',
-    names: { use: 'Nutzung', batteries: 'Batterien', traffic: 'Verkehr', silence: 'Kein Signal' },
+    names: { day: 'Tag', use: 'Nutzung', batteries: 'Batterien', traffic: 'Verkehr', silence: 'Kein Signal' },
     why: {
+      day: 'Was die Golfcarts an einem Tag getan haben, und was geschah.',
       use: 'Stunden außer Halle, Strecke und Runden je Cart und Monat.',
       batteries: 'Spannung am Morgen und Tiefstwert beim Fahren; schwächste zuerst.',
       traffic: 'Wo die Carts waren: je dunkler und größer ein Quadrat, desto länger.',

@@ -117,6 +117,9 @@ export class Alerts implements Component {
         if (cart !== undefined) this.#book.wake(cart.key)
       })
     deps.events.on('called', () => this.#calls.called())
+    deps.events.on('servicesJudged', ({ carts }) => {
+      for (const key of carts) this.#book.wake(key)
+    })
     deps.events.on('pinLocked', ({ userId, lockedMs }) => this.#pins.locked(userId, lockedMs))
   }
 

@@ -5,6 +5,7 @@ import { LOW_BATTERY, NOT_CHARGING } from './battery-rules.ts'
 import { MOVED_AFTER_HOURS, MOVED_WHILE_LOCKED } from './movement-rules.ts'
 import type { CartRule } from './rule.ts'
 import type { CartAlertState } from './rule-state.ts'
+import { SERVICE_DUE } from './service-rule.ts'
 import type { SiteContext } from './site-context.ts'
 import { STANDING } from './standing-rule.ts'
 import { OUTSIDE, ZONE_STAY } from './zone-rules.ts'
@@ -146,6 +147,7 @@ export const CART_RULES: readonly CartRule[] = [
   OUT_AFTER_CLOSING,
   NOT_CHARGING,
   STANDING,
+  SERVICE_DUE,
   DEVICE_TWICE,
   DEVICE_CLOCK,
   CALL,

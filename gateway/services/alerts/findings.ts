@@ -45,7 +45,7 @@ export function evaluateCart(book: OpenAlerts, one: CartAlertState, context: Sit
       weigh(weighing, rule, '')
       continue
     }
-    const subjects = rule.subjectsOf(one)
+    const subjects = rule.subjectsOf(one, context)
     for (const subject of subjects) weigh(weighing, rule, subject)
     if (!hasAny) continue
     for (const subject of book.subjectsOf(key, rule.kind))

@@ -22,7 +22,7 @@ export interface CartRule {
   /** Bars reopening within ten minutes of the end: `place` until the cart left the place, `time` always, null never. */
   readonly brake: 'place' | 'time' | null
   /** Returns the possible subjects; defined only for kinds with several. */
-  subjectsOf?(one: CartAlertState): readonly string[]
+  subjectsOf?(one: CartAlertState, context: SiteContext): readonly string[]
   evaluate(
     one: CartAlertState,
     context: SiteContext,

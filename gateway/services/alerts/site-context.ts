@@ -4,15 +4,17 @@ import { tripDefaultsOf } from '#shared/site/settings.ts'
 import { HOUR_MS } from '#shared/time.ts'
 import type { ClosedDay } from '#store/tables/alerts.ts'
 
-/** Recall and waits of the play on the course. */
+/** Recall and waits of the play on the course, and services that are due. */
 export interface CourseFacts {
   hasRecall(): boolean
   /** Returns the time in which the party of a cart waited for the one ahead, since a time. */
   waitedMs(cart: string, fromMs: number): number
+  /** Returns the plans by which a service of the cart is due; null while unknown. */
+  dueServices(cart: string): readonly { plan_id: string; name: string }[] | null
 }
 
 /** Facts of a course on which nothing is played. */
-export const NO_PLAY: CourseFacts = { hasRecall: () => false, waitedMs: () => 0 }
+export const NO_PLAY: CourseFacts = { hasRecall: () => false, waitedMs: () => 0, dueServices: () => null }
 
 export interface SiteContext {
   readonly nowMs: number

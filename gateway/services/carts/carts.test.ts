@@ -6,10 +6,10 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { createLog } from '#shared/log.ts'
 import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
-import { NO_CART_NOTES } from '#shared/wire/cart-json.ts'
 import type { SiteZone, ZoneType } from '#shared/zones/zone.ts'
 import { Store } from '#store/store.ts'
 import { CartTwins } from '#testing/course/cart-twins.ts'
+import { NO_NOTES } from '../cart.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-twins-'))
 const [carts, lazy, eager] = ['carts', 'lazy', 'eager'].map((name) => {
@@ -139,7 +139,7 @@ const actions: fc.Arbitrary<Action> = fc.oneof(
   act(fc.tuple(fc.constantFrom('1', '2'), fc.constantFrom(null, 5000, 50_000)), (twins, [cart, ms]) => {
     const untilMs = twins.clock.nowMs() + (ms ?? 0)
     const exempt = ms === null ? null : { zoneTypes: [], untilMs, why: 'Flag', by }
-    twins.notes.set(cart, { ...NO_CART_NOTES, exempt, note: 'x' })
+    twins.notes.set(cart, { ...NO_NOTES, exempt, note: 'x' })
   }),
   fc.constant<Action>((twins) => twins.closeAlerts()),
   fc.constant<Action>((twins) => twins.restart()),

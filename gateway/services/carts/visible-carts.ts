@@ -1,4 +1,4 @@
-import { type Caller, canSee } from '#domain/access.ts'
+import { type Caller, canSee, visibleHardwareIds } from '#domain/access.ts'
 import { ForbiddenError, NotFoundError } from '#shared/errors.ts'
 import type { ShownCart } from '#shared/wire/cart-json.ts'
 import type { CartParty } from '#shared/wire/parties/party-json.ts'
@@ -12,6 +12,13 @@ export interface CartExtras {
   openAlertIdsOf(key: string): readonly string[]
   /** Returns the party that the cart is given out to; the same object while nothing changes. */
   partyOf(key: string): CartParty | null
+}
+
+/** True if the caller sees a device of the cart; a removed cart is seen only by callers without limits. */
+export function seesCart(carts: Pick<Carts, 'find'>, caller: Caller, key: string): boolean {
+  const devices = carts.find(key)?.devices
+  if (devices === undefined) return visibleHardwareIds(caller) === undefined
+  return devices.some(({ row }) => canSee(caller, row.hardwareId))
 }
 
 /** Carts as a caller may see them: a cart partly in scope is evaluated from its devices in scope. */

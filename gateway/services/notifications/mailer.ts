@@ -15,6 +15,9 @@ export interface Mail {
   to: string
   subject: string
   text: string
+  html?: string
+  /** Attached table. */
+  file?: { name: string; text: string }
   /** Unchanged at a retry, so that mail programs show the message once. */
   id: string
   signal: AbortSignal
@@ -44,28 +47,30 @@ export class Mailer {
    * Resolves when the server has accepted the message. Rejects with a readable reason, and with an `UnknownOutcome` if
    * the server received all of the message and did not respond.
    */
-  async send({ to, subject, text, id, signal }: Mail): Promise<void> {
+  async send({ to, subject, text, html, file, id, signal }: Mail): Promise<void> {
     const settings = this.#settings
     if (settings === undefined) throw new Error('no mail server is configured; set CARTBARN_SMTP_URL')
     this.#transport ??= openTransport(settings)
     const transport = await this.#transport
-    // the message is read once the server has requested it, after DATA
+    // the last part is read once the server has requested the message, after DATA
     const message = new PassThrough()
     let isSent = false
     message.on('end', () => {
       isSent = true
     })
-    message.end(text)
+    message.end(file?.text ?? text)
     try {
       await transport.sendMail({
         from: settings.from,
         to: { name: '', address: to },
         subject,
-        text: message,
+        text: file === undefined ? message : text,
+        html,
+        attachments: file && [{ filename: file.name, contentType: 'text/csv; charset=utf-8', content: message }],
         signal,
         messageId: `<${id}@cartbarn>`,
         headers: { 'Auto-Submitted': 'auto-generated' },
-        // messages are plain text; no file or URL is read for them
+        // no file or URL is read for a message
         disableFileAccess: true,
         disableUrlAccess: true,
       })

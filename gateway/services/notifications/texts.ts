@@ -76,6 +76,7 @@ const ENGLISH: NotificationTexts = {
     out_after_closing: () => 'still out after closing',
     not_charging: (d) => `not charging${around(', ', d.volts('voltage'))}${around(' since ', d.time('since'))}`,
     standing: (d) => `standing${around(' since ', d.time('since'))}${around(', hole ', d.text('hole'))}`,
+    service_due: (d) => `service due${around(': ', d.text('name'))}`,
     device_twice: (d) => `device ID used twice${around(': ', d.text('hardware_id'))}`,
     call: (d) =>
       `${EN_CALLS[d.text('call') ?? ''] ?? 'calls'}${around(': ', d.text('text'))}` +
@@ -117,6 +118,7 @@ const GERMAN: NotificationTexts = {
     out_after_closing: () => 'nach Betriebsschluss noch draußen',
     not_charging: (d) => `lädt nicht${around(', ', d.volts('voltage'))}${around(' seit ', d.time('since'))}`,
     standing: (d) => `steht${around(' seit ', d.time('since'))}${around(', Bahn ', d.text('hole'))}`,
+    service_due: (d) => `Wartung fällig${around(': ', d.text('name'))}`,
     device_twice: (d) => `Geräte-ID doppelt verwendet${around(': ', d.text('hardware_id'))}`,
     call: (d) =>
       `${DE_CALLS[d.text('call') ?? ''] ?? 'ruft'}${around(': ', d.text('text'))}` +
@@ -133,3 +135,9 @@ const GERMAN: NotificationTexts = {
 }
 
 export const WORDS: Record<SiteSettings['language'], NotificationTexts> = { en: ENGLISH, de: GERMAN }
+
+/** Names the kind of an alert, without its details. */
+export function kindText(kind: AlertKind, language: SiteSettings['language']): string {
+  const unknown = () => null
+  return WORDS[language].what[kind]({ volts: unknown, text: unknown, time: unknown, minutes: unknown })
+}

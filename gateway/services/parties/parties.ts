@@ -1,4 +1,4 @@
-import { type Caller, canSee, visibleHardwareIds } from '#domain/access.ts'
+import { type Caller, visibleHardwareIds } from '#domain/access.ts'
 import { LOCK, UNLOCK } from '#domain/commands.ts'
 import { GATEWAY } from '#domain/origin.ts'
 import type { Events } from '#gateway/events.ts'
@@ -29,6 +29,7 @@ import type { Store } from '#store/store.ts'
 import type { AuditContext } from '../audit-context.ts'
 import type { Cart } from '../cart.ts'
 import type { Carts } from '../carts/carts.ts'
+import { seesCart } from '../carts/visible-carts.ts'
 import type { CommandBody, CommandCaller, Commands, LockChoice, LockResult } from '../commands/commands.ts'
 import type { DeviceTypeLookup } from '../commands/request.ts'
 import { lockChoiceOf, unlockChoiceOf } from '../locks/cart-locks.ts'
@@ -263,10 +264,8 @@ export class Parties implements Component {
       throw new ConflictError('too_many_parties', `${date} already has ${PARTIES_A_DAY} parties`)
   }
 
-  /** Only callers without limits see a removed cart. */
   #sees(caller: Caller, key: string): boolean {
-    const devices = this.#deps.carts.find(key)?.devices
-    return devices === undefined ? seesAll(caller) : devices.some(({ row }) => canSee(caller, row.hardwareId))
+    return seesCart(this.#deps.carts, caller, key)
   }
 
   #cartOf(name: string): Cart | undefined {

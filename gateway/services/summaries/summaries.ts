@@ -54,11 +54,20 @@ export class Summaries {
     const byDate = Map.groupBy(found, ({ round }) => timeZone.local(round.startedMs).date)
     const judged = [...byDate].flatMap(([date, some]) => this.#judge(some, Math.min(nowMs, timeZone.day(date).untilMs)))
     const keys = new Set(carts.map(({ key }) => key))
-    const alerts = (await this.#alerts(range, scope, asker)).filter(({ cart }) => cart === null || keys.has(cart))
-    const cartsWith = (kind: Alert['kind']) => {
-      const those = new Set(alerts.filter((one) => one.kind === kind).map(({ cart }) => cart))
+    const alertsOf = async (query: Partial<AlertQuery>) => {
+      const { visible, siteKinds } = scope
+      const found = await this.#alerts({ toMs: range.toMs, visible, siteKinds, ...query }, asker)
+      return found.filter(({ cart }) => cart === null || keys.has(cart))
+    }
+    const alerts = await alertsOf({ fromMs: range.fromMs })
+    /** Alerts that lasted then, whenever they were opened. */
+    const lasting = async (kind: Alert['kind']) =>
+      (await alertsOf({ kind })).filter(({ closedAtMs }) => (closedAtMs ?? Infinity) >= range.fromMs)
+    const cartsWith = async (kind: Alert['kind']) => {
+      const those = new Set((await lasting(kind)).map(({ cart }) => cart))
       return carts.filter(({ key }) => those.has(key)).map(({ key }) => key)
     }
+    const due = await lasting('service_due')
     const seen = new Set(usage.map(({ cart }) => cart))
     const hasBegun = range.fromMs <= nowMs
     return {
@@ -78,9 +87,9 @@ export class Summaries {
       handouts: this.#handouts(period, keys, nowMs),
       incidents: [...Map.groupBy(alerts, ({ kind }) => kind)].map(([kind, some]) => ({ kind, count: some.length })),
       calls: callsOf(alerts),
-      not_charged: cartsWith('not_charging'),
-      low: cartsWith('low_battery'),
-      service_due: [],
+      not_charged: await cartsWith('not_charging'),
+      low: await cartsWith('low_battery'),
+      service_due: due.map(({ cart, details }) => ({ cart: cart ?? '', name: String(details.name) })),
       not_seen: hasBegun ? carts.filter(({ key }) => !seen.has(key)).map(({ key }) => key) : [],
       hours_out: rounded(usage.reduce((sum, { outMs }) => sum + outMs, 0) / HOUR_MS) ?? 0,
       distance: rounded(usage.reduce((sum, { distanceM }) => sum + distanceM, 0)) ?? 0,
@@ -108,12 +117,11 @@ export class Summaries {
     return { parties: parties.length, overdue: overdue.length }
   }
 
-  async #alerts(range: { fromMs: number; toMs: number }, scope: SummaryScope, asker: JobOptions): Promise<Alert[]> {
-    const { visible, siteKinds } = scope
+  async #alerts(query: Omit<AlertQuery, 'order' | 'limit' | 'offset'>, asker: JobOptions): Promise<Alert[]> {
     const alerts: Alert[] = []
     for (;;) {
-      const query = { ...range, visible, siteKinds, order: 'asc' as const, limit: PAGE, offset: alerts.length }
-      const page = await this.#deps.store.readers.run('alerts', query, asker)
+      const paged = { ...query, order: 'asc' as const, limit: PAGE, offset: alerts.length }
+      const page = await this.#deps.store.readers.run('alerts', paged, asker)
       alerts.push(...page)
       if (page.length < PAGE) return alerts
     }

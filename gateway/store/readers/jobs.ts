@@ -13,6 +13,8 @@ import { readPackDays } from '../reports/pack.ts'
 import { readSilences } from '../reports/silences.ts'
 import { readTraffic } from '../reports/traffic.ts'
 import { readUtilisation } from '../reports/utilisation.ts'
+import { listServiceEntries } from '../service/service.ts'
+import { savedUsage } from '../service/usage.ts'
 import { listAlerts } from '../tables/alerts.ts'
 import { listAuditEntries } from '../tables/audit-log.ts'
 import { listCommands } from '../tables/commands.ts'
@@ -49,6 +51,8 @@ const jobs = {
   geofenceEvents: listGeofenceEvents,
   commands: listCommands,
   parties: listParties,
+  serviceEntries: listServiceEntries,
+  savedUsage,
   messages: listMessages,
   historyPage: readHistoryPage,
   startOfNewest,

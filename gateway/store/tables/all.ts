@@ -1,6 +1,9 @@
 import { cartCallTable } from '../calls/cart-calls.ts'
 import { type Table, table } from '../db/table.ts'
+import { mailReportTable } from '../mail-reports/mail-reports.ts'
 import { nameDeletionTable, partyTable } from '../parties/parties.ts'
+import { serviceEntryTable, servicePlanTable } from '../service/service.ts'
+import { cartUsageTable, serviceDaysTable } from '../service/usage.ts'
 import { alertTable, closedDayTable } from './alerts.ts'
 import { auditEntryTable } from './audit-log.ts'
 import { cartMotionTable } from './cart-motion.ts'
@@ -88,6 +91,10 @@ const WITHOUT_CHANGE_LOG: readonly Table[] = [
   cartNoteTable,
   partyTable,
   nameDeletionTable,
+  serviceEntryTable,
+  servicePlanTable,
+  cartUsageTable,
+  serviceDaysTable,
   zoneExemptTable,
   pinTriesTable,
   readyTextsTable,
@@ -117,6 +124,7 @@ const WITHOUT_CHANGE_LOG: readonly Table[] = [
   idempotencyKeyTable,
   lockEventTable,
   cartCallTable,
+  mailReportTable,
   geofenceEventTable,
   auditEntryTable,
   alertTable,

@@ -54,7 +54,17 @@ test('columns named in a declaration exist in the table', () => {
 })
 
 test('each exported write is found by its name, and no two modules share a name', async () => {
-  const folders = ['tables', 'calls', 'messages', 'parties', 'telemetry', 'ledger', 'replication']
+  const folders = [
+    'tables',
+    'calls',
+    'mail-reports',
+    'messages',
+    'parties',
+    'service',
+    'telemetry',
+    'ledger',
+    'replication',
+  ]
   const found: string[] = []
   for (const folder of folders) {
     for (const file of readdirSync(new URL(`../${folder}/`, import.meta.url))) {

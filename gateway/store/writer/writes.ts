@@ -1,11 +1,14 @@
 import * as cartCalls from '../calls/cart-calls.ts'
 import type { Write } from '../db/audit.ts'
 import * as cursors from '../ledger/cursors.ts'
+import * as mailReports from '../mail-reports/mail-reports.ts'
 import * as messages from '../messages/messages.ts'
 import * as readyTexts from '../messages/ready-texts.ts'
 import * as parties from '../parties/parties.ts'
 import * as acknowledge from '../replication/acknowledge.ts'
 import * as intents from '../replication/intents.ts'
+import * as service from '../service/service.ts'
+import * as serviceUsage from '../service/usage.ts'
 import * as alerts from '../tables/alerts.ts'
 import * as auditLog from '../tables/audit-log.ts'
 import * as cartMotion from '../tables/cart-motion.ts'
@@ -79,9 +82,12 @@ const modules = {
   ...pinTries,
   ...quarantine,
   ...readyTexts,
+  ...mailReports,
   ...messages,
   ...recall,
   ...secrets,
+  ...service,
+  ...serviceUsage,
   ...sessions,
   ...site,
   ...users,

@@ -8,7 +8,7 @@ import type { CartAlertState } from '#services/alerts/rule-state.ts'
 import { isChargeWatched, type RestingVoltage, restedFromMs, withRest } from '#services/alerts/rule-state.ts'
 import { closedDayAt, NO_PLAY, type SiteContext, siteContextOf } from '#services/alerts/site-context.ts'
 import { isContextUnchanged, recordEvaluation } from '#services/alerts/skip-unchanged.ts'
-import type { Cart, CartNotes } from '#services/cart.ts'
+import { type Cart, type CartNotes, NO_NOTES } from '#services/cart.ts'
 import { withRevision } from '#services/carts/revision.ts'
 import { type CartDevice, type CartLock, evaluateCart, type ZoneStay } from '#shared/carts/cart-state.ts'
 import { advanceMotion, NO_MOTION } from '#shared/carts/motion.ts'
@@ -16,7 +16,6 @@ import { Calendar } from '#shared/site/opening-hours.ts'
 import { DEFAULT_SITE_SETTINGS, type OpeningHours, type SiteSettings } from '#shared/site/settings.ts'
 import { TimeZone } from '#shared/site/time-zone.ts'
 import { HOUR_MS } from '#shared/time.ts'
-import { NO_CART_NOTES } from '#shared/wire/cart-json.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { ClosedDay, StoredAlert } from '#store/tables/alerts.ts'
 import type { DeviceRow } from '#store/tables/devices.ts'
@@ -25,7 +24,7 @@ import type { DeviceRow } from '#store/tables/devices.ts'
 const METRE_E7 = 90
 const TICK_MS = 1000
 const MOVING_KMH = 3
-export const UNTOUCHED: CartNotes = NO_CART_NOTES
+export const UNTOUCHED: CartNotes = NO_NOTES
 
 /** From 07:00 to 20:00, every day. */
 export const DAYTIME: OpeningHours = {
@@ -247,7 +246,7 @@ const BY = { userId: 'u1', name: 'Ann' }
 const PACK = { pack: { emptyV: 46, fullV: 51, lowV: 48 } }
 export const OUT_OF_SERVICE: CartNotes = {
   ...UNTOUCHED,
-  outOfService: { sinceMs: NOON, why: 'tyre', by: BY },
+  outOfService: { sinceMs: NOON, why: 'tyre', reason: null, by: BY },
 }
 
 /** Returns notes that grant access to zones of these types, for an hour from noon. */

@@ -6,7 +6,7 @@ import { NO_SWITCHES } from '#domain/zone-switches.ts'
 import { Events, type GatewayEvents } from '#gateway/events.ts'
 import { Alerts } from '#services/alerts/alerts.ts'
 import { NO_PLAY } from '#services/alerts/site-context.ts'
-import type { CartNotes } from '#services/cart.ts'
+import { type CartNotes, NO_NOTES } from '#services/cart.ts'
 import { Carts } from '#services/carts/carts.ts'
 import type { Device } from '#services/fleet.ts'
 import { Fleet } from '#services/fleet.ts'
@@ -19,7 +19,6 @@ import { DEFAULT_SITE_SETTINGS, type SiteSettings, tripDefaultsOf } from '#share
 import { TimeZone } from '#shared/site/time-zone.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { MINUTE_MS } from '#shared/time.ts'
-import { NO_CART_NOTES } from '#shared/wire/cart-json.ts'
 import type { SiteZone } from '#shared/zones/zone.ts'
 import type { Store } from '#store/store.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
@@ -212,7 +211,7 @@ export class CartTwins {
 
   /** Returns notes in the form of `CartNotesStore`. */
   notesOf(cart: string, nowMs: number): CartNotes {
-    const notes = this.notes.get(cart) ?? NO_CART_NOTES
+    const notes = this.notes.get(cart) ?? NO_NOTES
     if (notes.exempt === null || notes.exempt.untilMs > nowMs) return notes
     const without = { ...notes, exempt: null }
     this.notes.set(cart, without)

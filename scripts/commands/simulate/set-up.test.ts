@@ -100,7 +100,7 @@ test('a real course keeps its settings and its zones', async (t) => {
   assert.deepEqual((await gateway.request('GET', '/groups')).body, [])
 })
 
-test('most of its carts are given out, and a party waits for one', async (t) => {
+test('most of its carts are given out, a party waits for one, and a service is due', async (t) => {
   const gateway = await start(t)
   for (let i = 1; i <= 6; i++)
     await gateway.request('POST', '/devices', {
@@ -110,4 +110,9 @@ test('most of its carts are given out, and a party waits for one', async (t) => 
   const { parties } = (await gateway.request('GET', '/parties')).body
   const states = parties.map(({ state }: { state: string }) => state)
   assert.ok(states.includes('out') && states.includes('booked'), states.join(' '))
+  const { due } = (await gateway.request('GET', '/service-due')).body
+  assert.deepEqual(
+    due.slice(0, 3).map(({ state }: { state: string }) => state),
+    ['due', 'soon', 'ok'],
+  )
 })

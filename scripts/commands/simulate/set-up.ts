@@ -31,7 +31,7 @@ export async function setUpCourse(
 
 /**
  * Creates one group of all registered carts, as zones are sent by group, sets the kinds of carts and gives out the golf
- * carts, unless a group exists or the course is real.
+ * carts and plans their service, unless a group exists or the course is real.
  */
 export async function groupFleet(
   plan: FleetPlan,
@@ -77,6 +77,7 @@ async function groupCarts(client: ApiClient, plan: FleetPlan): Promise<void> {
       await client.call('PATCH /carts/{cart}', { path: { cart }, body: { kind } })
   }
   await giveOut(client)
+  await planServices(client)
 }
 
 /** Gives out pairs of carts and books every third party without any, so that a demo has both. */
@@ -88,6 +89,14 @@ async function giveOut(client: ApiClient): Promise<void> {
     const given = names.slice(i, i + 2).map((cart, n) => ({ cart, driver: players[n] ?? null }))
     await client.call('POST /parties', { body: { players, carts: i % 6 === 4 ? [] : given, unlock: false } })
   }
+}
+
+/** Plans a service that is due for the first cart of a demo, and soon for the second. */
+async function planServices(client: ApiClient): Promise<void> {
+  const { carts } = await client.call('GET /carts', { query: { kind: 'golf_cart' } })
+  await client.call('POST /service-plans', { body: { name: 'Brakes', every: { hours: 250, days: 180 } } })
+  for (const [i, { cart }] of carts.slice(0, 2).entries())
+    await client.call('PATCH /carts/{cart}', { path: { cart }, body: { meter: { hours: 250 - 10 * i } } })
 }
 
 /** True if staff have given it another name, or have drawn its zones. */

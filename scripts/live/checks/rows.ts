@@ -54,6 +54,11 @@ const BOUNDS: Readonly<Record<string, Bound>> = {
   cart_note: perDevice,
   party: none,
   name_deletion: one,
+  service_entry: some,
+  service_plan: some,
+  // kept: a row for each cart and day
+  cart_usage: ({ carts, days }) => (carts + 1) * (days + 8),
+  service_days: one,
   zone_exempt: perDevice,
   // older closing times are deleted
   closing: () => 40,
@@ -95,6 +100,7 @@ const BOUNDS: Readonly<Record<string, Bound>> = {
   session: () => 2_000,
   pin_tries: some,
   webhook: () => 20,
+  mail_report: () => 20,
   notifier: () => 20,
   delivery: () => 40 * 10_000,
   mqtt_session: ({ carts }) => carts + 100,

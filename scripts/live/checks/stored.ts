@@ -120,7 +120,7 @@ export class Stored implements Check {
         // a wrong clock makes later ones older
         isMore = rows.length === MAX_PAGE && rows.some(isRecent)
       }
-      // those of a clock that was ahead stand behind newer ones in a list by receipt, and may be on a later page
+      // in a list by receipt, events of a clock that was ahead may be on a later page than newer ones
       const isCompared = (text: string) => {
         const atMs = Date.parse(text.split(' ')[0] ?? '')
         return atMs > sinceMs && atMs <= bottle.time.nowMs

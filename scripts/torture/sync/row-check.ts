@@ -72,6 +72,8 @@ const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
   },
   cart_note: { sql: 'SELECT *, cart AS key FROM cart_note', hidden: [] },
   party: { sql: 'SELECT *, party_id AS key FROM party', hidden: ['names'] },
+  service_entry: { sql: 'SELECT *, entry_id AS key FROM service_entry', hidden: [] },
+  service_plan: { sql: 'SELECT *, plan_id AS key FROM service_plan', hidden: [] },
   audit_entry: { sql: 'SELECT *, entry_id AS key FROM audit_entry', hidden: ['seq'] },
 }
 

@@ -27,6 +27,8 @@ export const ENTITY_TABLES = [
   'course',
   'course_piece',
   'party',
+  'service_entry',
+  'service_plan',
 ] as const
 
 /** Maximum number of an intent. A hub counts up from 1: only a hostile one comes close to it. */

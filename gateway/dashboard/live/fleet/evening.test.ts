@@ -22,7 +22,7 @@ function statusMessage(commandId: string, status: 'published' | 'completed' | 'f
 
 describe('the evening', () => {
   test('distinguishes open, out and locked; a cart out of service counts as neither', () => {
-    const service = { since: AT, why: 'Brakes', by: { user_id: 'u', name: 'Jane' } }
+    const service = { since: AT, why: 'Brakes', reason: null, by: { user_id: 'u', name: 'Jane' } }
     const alert: AlertJson = {
       alert_id: 'a',
       kind: 'not_charging',

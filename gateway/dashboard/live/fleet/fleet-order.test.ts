@@ -5,7 +5,7 @@ import type { CartJson } from '#shared/wire/carts.ts'
 import { FLEET_COMPARE, type FleetFilter, orderFleet } from './fleet-order.ts'
 
 const AT = '2026-05-01T12:00:00.000Z'
-const SERVICE = { since: AT, why: 'Brakes', by: { user_id: 'u', name: 'Jane' } }
+const SERVICE = { since: AT, why: 'Brakes', reason: null, by: { user_id: 'u', name: 'Jane' } }
 const FLEET = [
   parkedJson('10'),
   parkedJson('2'),

@@ -14,7 +14,7 @@ function charged(percent: number) {
 
 describe('the carts to hand out first', () => {
   test('are in the barn, online, not low, in service and without an alert', () => {
-    const service = { since: AT, why: '', by: { user_id: 'u', name: 'Jane' } }
+    const service = { since: AT, why: '', reason: null, by: { user_id: 'u', name: 'Jane' } }
     const carts = [
       cartJson('1'),
       parkedJson('2', { is_low: true }),

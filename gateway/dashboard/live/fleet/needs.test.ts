@@ -19,7 +19,7 @@ function shown({ lines, groups }: AttentionItems): string[] {
 test('carts that are well, or out of service, need no attention', () => {
   const broken = openJson('4', {
     is_low: true,
-    out_of_service: { since: AT, why: 'x', by: { user_id: 'u', name: 'U' } },
+    out_of_service: { since: AT, why: 'x', reason: null, by: { user_id: 'u', name: 'U' } },
   })
   assert.deepEqual(needsOf([cartJson('1'), parkedJson('2'), broken], []), { lines: [], groups: [], count: 0 })
 })

@@ -28,6 +28,7 @@ export const REASONS = [
   'pin_locked',
   'unlocked',
   'not_charging',
+  'service_due',
   'no_position',
 ] as const
 export type Reason = (typeof REASONS)[number]
@@ -68,6 +69,7 @@ const REASON_OF: Record<AlertKind, Reason> = {
   low_battery: 'low',
   open_after_closing: 'unlocked',
   not_charging: 'not_charging',
+  service_due: 'service_due',
   device_twice: 'device_twice',
   device_clock: 'device_clock',
   disk: 'disk',

@@ -40,6 +40,8 @@ export function detailsInWords({ kind, details }: AlertJson, timeZone: string): 
         typeof details.reply === 'string' ? texts.replied(details.reply) : '',
         details.reason === 'cancelled' ? texts.cancelled : '',
       )
+    case 'service_due':
+      return name
     case 'device_twice':
       return hardwareId
     case 'device_clock':

@@ -10,7 +10,7 @@ import { ReadyTexts } from '#dashboard/ui/ready-texts.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { ApiError } from '#shared/client.ts'
 import type { CartKind } from '#shared/site/settings.ts'
-import type { CartJson } from '#shared/wire/carts.ts'
+import type { CartJson, ServiceReason } from '#shared/wire/carts.ts'
 import type { InputOf } from '#shared/wire/operation-types.ts'
 import { MessageDialog } from '../message.tsx'
 import { AskExempt, AskExemptOver } from './ask-exempt.tsx'
@@ -53,7 +53,7 @@ export function CartQuestion({ cart, asking, why, send, patch, onCancel }: CartQ
     case 'message':
       return <MessageDialog carts={[cart.cart]} onClose={onCancel} />
     case 'service':
-      return <AskService {...props} onAnswer={(reason) => patch({ out_of_service: { why: reason } })} />
+      return <AskService {...props} onAnswer={(out_of_service) => patch({ out_of_service })} />
     case 'back':
       return <AskBack {...props} onAnswer={() => patch({ out_of_service: null })} />
     case 'exempt':
@@ -110,9 +110,12 @@ function AskUnlock({ cart, onCancel, onAnswer }: AskProps<Partial<CommandInput>>
   )
 }
 
-function AskService({ cart, onCancel, onAnswer }: AskProps<string>) {
+/** The gateway has the word for a chosen reason, in the language of the course. */
+function AskService({ cart, onCancel, onAnswer }: AskProps<{ reason: ServiceReason; why?: string }>) {
   const texts = cartActionTexts()
   const [why, setWhy] = useState('')
+  // the keys of the record are reasons
+  const chips = Object.entries(texts.reasons) as [ServiceReason, string][]
   return (
     <Question
       title={texts.askService(cart.cart)}
@@ -120,10 +123,14 @@ function AskService({ cart, onCancel, onAnswer }: AskProps<string>) {
       refusal={errorText}
       isReady={why.trim() !== ''}
       onCancel={onCancel}
-      onAnswer={() => onAnswer(why.trim())}
+      onAnswer={() => onAnswer({ reason: 'other', why: why.trim() })}
     >
       <p>{texts.serviceMeans}</p>
-      <ReadyTexts name={texts.tapReason} texts={texts.reasons} onChosen={onAnswer} />
+      <ReadyTexts
+        name={texts.tapReason}
+        texts={chips.map(([, text]) => text)}
+        onChosen={(text) => onAnswer({ reason: chips.find(([, one]) => one === text)?.[0] ?? 'other' })}
+      />
       <TextField name={texts.otherReason} max={WHY_MAX} value={why} onInput={setWhy} />
     </Question>
   )

@@ -9,12 +9,13 @@ import { ApiError } from '#shared/client.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import { errorText } from './error-text.ts'
 
-/** Common properties of notifiers and webhooks. */
+/** Common properties of notifiers, webhooks and reports. */
 export interface Target {
   name: string
   /** Conditions in addition to the kinds. */
   when: readonly string[]
-  kinds: readonly AlertKind[] | null
+  /** Absent for a recipient of other things than alerts. */
+  kinds?: readonly AlertKind[] | null
   last_success_at: string | null
   last_error: string | null
   waiting: number
@@ -26,15 +27,18 @@ interface TargetPanelProps {
   /** Omitted for a target that cannot be changed. */
   onChange?: () => void
   onRemove: () => Promise<void>
+  /** Consequence of a deletion. */
+  means?: string
 }
 
 /** Panel of one recipient: delivery state, test, and deletion. */
-export function TargetPanel({ target, onTest, onChange, onRemove }: TargetPanelProps) {
+export function TargetPanel({ target, onTest, onChange, onRemove, means }: TargetPanelProps) {
   const { clock, gate, second } = useDashboard()
   const texts = notifyTexts()
   const [message, setMessage] = useState<string | null>(null)
   const { name, when, kinds, last_success_at, last_error, waiting } = target
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
+  const ofKinds = kinds === undefined ? [] : [kinds === null ? texts.allKinds : texts.someKinds(kinds.length)]
   const test = async () => {
     setMessage(texts.working)
     try {
@@ -48,7 +52,7 @@ export function TargetPanel({ target, onTest, onChange, onRemove }: TargetPanelP
   return (
     <li class="panel">
       <h3 dir="auto">{name}</h3>
-      <p class="small">{[kinds === null ? texts.allKinds : texts.someKinds(kinds.length), ...when].join(' · ')}</p>
+      <p class="small">{[...ofKinds, ...when].join(' · ')}</p>
       <p>
         {last_success_at === null ? texts.noSuccess : texts.lastSuccess(formatAge(last_success_at, nowMs))}
         {waiting > 0 && ` · ${texts.waiting(waiting)}`}
@@ -67,7 +71,7 @@ export function TargetPanel({ target, onTest, onChange, onRemove }: TargetPanelP
         <AskButton
           action={texts.remove}
           title={texts.askRemove(name)}
-          means={texts.removeMeans}
+          means={means ?? texts.removeMeans}
           refusal={errorText}
           onAnswer={onRemove}
         />

@@ -23,6 +23,8 @@ const stage = createStage({
     CARTBARN_CLOCK_CONFIRMED_BY: 'admin',
     CARTBARN_DATA_DIR: dataDir,
     CARTBARN_BACKUP_TO: target,
+    CARTBARN_SMTP_URL: 'smtp://127.0.0.1:9',
+    CARTBARN_SMTP_FROM: 'barn@club.example',
     CARTBARN_BACKUP_PASSPHRASE: 'the nineteenth hole',
   },
   prepare: async ({ course, gateway }) => {
@@ -272,7 +274,42 @@ stage.test('a recipient is added, and changed', async ({ page, open, gateway, au
   await gateway.request('DELETE', `/notifiers/${body[0].notifier_id}`)
 })
 
-const ADMIN_PAGES = ['people', 'tablets', 'notify', 'storage', 'backups', 'sync', 'mqtt', 'damage', 'audit-log']
+stage.test('a report by e-mail is added, changed and tested', async ({ page, open, gateway, audit, faults }) => {
+  await open('/app/#/more/mail-reports', 'admin')
+  await page.getByRole('button', { name: 'Add report' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('E-mail address').fill('boss')
+  await dialog.getByLabel('Sent at').selectOption('closing')
+  faults.forgive(answered(400))
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByText('must be one e-mail address').waitFor()
+  await dialog.getByLabel('E-mail address').fill('boss@club.example')
+  await audit()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'Edit: boss@club.example' }).click()
+  await dialog.getByLabel('Period').selectOption('month')
+  await dialog.getByLabel('Time').fill('07:15')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText(/^Month · 07:15 · Next/).waitFor()
+  await page.getByRole('button', { name: 'Test' }).click()
+  await page.getByText('Test is being sent.').waitFor()
+  const { body } = await gateway.request('GET', '/mail-reports')
+  assert.deepEqual([body.length, body[0].report, body[0].at], [1, 'month', '07:15'])
+  await gateway.request('DELETE', `/mail-reports/${body[0].report_id}`)
+})
+
+const ADMIN_PAGES = [
+  'mail-reports',
+  'people',
+  'tablets',
+  'notify',
+  'storage',
+  'backups',
+  'sync',
+  'mqtt',
+  'damage',
+  'audit-log',
+]
 for (const path of ADMIN_PAGES)
   stage.test(`${path} prompts an admin whose rights have ended, and then opens`, async (scene) => {
     const { page, open, faults } = scene
@@ -353,7 +390,7 @@ stage.test('each screen describes its purpose and links to the docs of the gatew
 /** Simulates ten idle minutes: requests that need an admin are rejected until `stop`. */
 async function refuseAdmins(page: Page): Promise<{ stop: () => void }> {
   let isRefused = true
-  const paths = ['users', 'sessions', 'access-requests', 'backups', 'notifiers', 'webhooks', 'stats']
+  const paths = ['users', 'sessions', 'access-requests', 'backups', 'notifiers', 'mail-reports', 'webhooks', 'stats']
   const pattern = new RegExp(
     `/(${[...paths, 'metrics', 'site', 'sync/status', 'mqtt/[a-z]+', 'audit-log'].join('|')})(\\?.*)?$`,
   )

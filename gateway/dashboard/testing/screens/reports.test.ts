@@ -124,6 +124,18 @@ stage.eachSetup('where carts fell silent in a week', async ({ page, open, audit 
   await audit()
 })
 
+stage.eachSetup('what happened on a day: figures by section, and as a sheet', async (scene) => {
+  const { page, open, audit } = scene
+  await open('/app/#/more/reports/day')
+  await page.getByRole('heading', { name: 'Rounds and pace' }).waitFor()
+  await audit()
+  await page.getByRole('button', { name: 'Previous day' }).click()
+  await page.getByRole('heading', { name: 'Batteries and service' }).waitFor()
+  await page.emulateMedia({ media: 'print' })
+  assert.ok(await page.getByRole('heading', { name: 'Batteries and service' }).isVisible())
+  await page.emulateMedia({ media: 'screen' })
+})
+
 stage.test('the squares are drawn on the map', async ({ page, open }) => {
   await open('/app/#/more/reports/traffic')
   await page.getByRole('heading', { name: 'Time spent' }).waitFor()

@@ -32,9 +32,9 @@ import {
   utilisationSchema,
 } from '#shared/wire/reports.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
-import { type ApiEnv, createApi, readerOwnerOf, staffOnly } from './api-env.ts'
-import { addMissingWarning } from './damaged-range-warning.ts'
-import type { AlertsDeps, CourseDeps, RecordsDeps } from './deps.ts'
+import { type ApiEnv, createApi, readerOwnerOf, staffOnly } from '../api-env.ts'
+import { addMissingWarning } from '../damaged-range-warning.ts'
+import type { AlertsDeps, CourseDeps, RecordsDeps } from '../deps.ts'
 
 interface Range {
   fromMs: number

@@ -91,7 +91,7 @@ describe('the summary of a day', () => {
         distance: 0,
       },
     )
-    assert.ok(day.hours_out > 1 && day.distance > 1000, JSON.stringify(day))
+    assert.ok(day.hours_out > 1, JSON.stringify(day))
     assert.ok(!JSON.stringify(day).includes('Miller'))
   })
 
