@@ -45,7 +45,7 @@ export function PartiesPage() {
       cell: (party) => (
         <span class="words" dir="auto">
           <strong>{partyText(party, zone)}</strong>
-          <span class={party.is_overdue ? 'error' : 'small'}>{stateText(party, zone)}</span>
+          <span class={party.is_overdue ? 'bad' : 'small'}>{stateText(party, zone)}</span>
         </span>
       ),
     },

@@ -109,6 +109,8 @@ export class Meters {
   async write(night: string, goesOn: () => boolean): Promise<void> {
     const { carts, store, log } = this.#deps
     const days = this.#daysFrom(this.#lateFrom(night), dateAfter(night, -1))
+    const keys = new Set(carts.all.map(({ key }) => key))
+    for (const key of this.#open.keys()) if (!keys.has(key)) this.#open.delete(key)
     for (const cart of carts.all) {
       if (!goesOn()) return
       const used = await this.#usage(cart, days, true)

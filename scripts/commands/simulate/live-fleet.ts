@@ -102,7 +102,8 @@ export class LiveFleet {
     live.second += 1
     stepIncident(live.cart, live.incident, live.second - MID_MORNING_S, this.#options.plan)
     const call = callDue(live.incident, live.second - MID_MORNING_S)
-    if (call !== undefined) live.devices[0]?.call(call, atMs)
+    // from the screen, where there is one
+    if (call !== undefined) (live.devices.find(({ device }) => !device.hasLock) ?? live.devices[0])?.call(call, atMs)
     for (const action of live.cart.step()) {
       for (const device of live.devices) if (device.device.hasLock) device.reportLock(action, atMs)
     }

@@ -40,7 +40,7 @@ export function ServicePage() {
       cell: (one) => (
         <span class="words" dir="auto">
           <a class="link" href={toHash('fleet', one.cart)}>{`${texts.cart} ${one.cart}: ${one.name}`}</a>
-          <span class={one.state === 'due' ? 'error' : 'small'}>{dueText(one, units)}</span>
+          <span class={one.state === 'due' ? 'bad' : 'small'}>{dueText(one, units)}</span>
         </span>
       ),
     },
