@@ -30,6 +30,7 @@ export const paceTexts = defineTexts({
     startedOn: (hole: number, time: string) => `started on hole ${hole} at ${time}`,
     finish: (time: string) => `finishes about ${time}`,
     message: 'Message',
+    askedToKeepUp: 'Asked to keep up',
     beep: 'Beep',
   },
   de: {
@@ -60,6 +61,7 @@ export const paceTexts = defineTexts({
     waits: 'wartet',
     startedOn: (hole: number, time: string) => `Start auf Bahn ${hole} um ${time}`,
     finish: (time: string) => `fertig gegen ${time}`,
+    askedToKeepUp: 'Zum Aufschließen gebeten',
     message: 'Nachricht',
     beep: 'Piepen',
   },

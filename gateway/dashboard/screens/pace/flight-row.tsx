@@ -6,6 +6,7 @@ import { formatTime } from '#dashboard/texts/format.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
+import { useSending } from '#dashboard/ui/sending.ts'
 import type { PaceJson, PacePartyJson } from '#shared/wire/rounds.ts'
 import { causeText, holeText, partyName } from './pace-text.ts'
 
@@ -39,9 +40,10 @@ interface FlightRowProps {
 
 /** Row of carts that play together: hole, cause of the delay, and gap to the party ahead. */
 export function FlightRow({ flight, pace, onMessage, onBeep }: FlightRowProps) {
-  const { site, fleet, commands, screenTypes } = useDashboard()
+  const { api, gate, site, fleet, commands, screenTypes } = useDashboard()
   const texts = paceTexts()
-  const { carts, gap_min: gapMin, gap_holes: gapHoles, projected_end: end } = flight
+  const { carts, party_id: partyId, last_note: note, gap_min: gapMin, gap_holes: gapHoles, projected_end: end } = flight
+  const asking = useSending()
   const zone = site.value.time_zone
   const known = carts.flatMap((cart) => fleet.carts.get(cart) ?? [])
   const hasScreen = known.some((cart) => screenOf(cart, screenTypes.value) !== undefined)
@@ -50,7 +52,13 @@ export function FlightRow({ flight, pace, onMessage, onBeep }: FlightRowProps) {
     return device === undefined ? [] : [{ cart: cart.cart, hardwareId: device.hardware_id }]
   })
   const beep = () => onBeep(locks.map((one) => commands.send({ ...one, command: 'locate', params: { beep: true } })))
+  const askToKeepUp = (id: string) =>
+    asking.send(async () => {
+      await gate.act(() => api.call('POST /parties/{id}/notes', { path: { id }, body: { text: texts.askedToKeepUp } }))
+    })
   const facts = [
+    ...(asking.fault === null ? [] : [asking.fault]),
+    ...(note === null ? [] : [`${note.text} ${formatTime(Date.parse(note.at), zone)}`]),
     ...(gapMin === null || gapHoles === null ? [] : [texts.gap(Math.round(gapMin), gapHoles)]),
     ...(flight.is_waiting ? [texts.waits] : []),
     ...(end === null ? [] : [texts.finish(formatTime(Date.parse(end), zone))]),
@@ -61,9 +69,23 @@ export function FlightRow({ flight, pace, onMessage, onBeep }: FlightRowProps) {
       <div class="flight-words">
         <strong dir="auto">{partyName(flight)}</strong>
         <span class="flight-pace">{`${holeText(flight)} · ${causeText(flight, pace)}`}</span>
-        <span class="small">{facts.join(' · ')}</span>
+        <span class="small" dir="auto">
+          {facts.join(' · ')}
+        </span>
         <span class="small">{texts.startedOn(flight.start_hole, formatTime(Date.parse(flight.started_at), zone))}</span>
       </div>
+      {partyId !== null && (
+        <button
+          type="button"
+          class="button"
+          disabled={asking.isSending}
+          aria-label={`${texts.askedToKeepUp}: ${partyName(flight)}`}
+          onClick={() => void askToKeepUp(partyId)}
+        >
+          <Icon name="check" />
+          <span>{texts.askedToKeepUp}</span>
+        </button>
+      )}
       {hasScreen && (
         <button type="button" class="button" aria-label={messageTexts().messageTo(carts)} onClick={onMessage}>
           <Icon name="message" />

@@ -18,15 +18,21 @@ export function useRounds(isWanted = true): Polled<readonly RoundJson[]> {
   return usePolled(async () => (await api.call('GET /rounds/active')).rounds, ROUNDS_EVERY_MS, isWanted)
 }
 
-/** Polls the pace of the parties on the course, if it is wanted. */
+/** Polls the pace of the parties on the course, if it is wanted, also after a change of a party. */
 export function usePace(isWanted = true): Polled<PaceJson> {
   const { api } = useDashboard()
-  return usePolled(() => api.call('GET /pace'), PACE_EVERY_MS, isWanted)
+  return usePolled(() => api.call('GET /pace'), PACE_EVERY_MS, isWanted, true)
 }
 
 /** Asks immediately and at an interval while the page is visible and the connection is live. */
-function usePolled<Answer>(call: () => Promise<Answer>, everyMs: number, isWanted: boolean): Polled<Answer> {
-  const { line } = useDashboard()
+function usePolled<Answer>(
+  call: () => Promise<Answer>,
+  everyMs: number,
+  isWanted: boolean,
+  dependsOnParties = false,
+): Polled<Answer> {
+  const dashboard = useDashboard()
+  const { line } = dashboard
   const [known, setKnown] = useState<Answer | null>(null)
   const [isFailed, setIsFailed] = useState(false)
   const isLive = line.state.value.kind === 'live'
@@ -46,8 +52,12 @@ function usePolled<Answer>(call: () => Promise<Answer>, everyMs: number, isWante
     }
     void ask()
     const timer = setInterval(() => void ask(), everyMs)
+    const stop = dashboard.listen(({ type }) => {
+      if (dependsOnParties && type === 'party') void ask()
+    })
     return () => {
       isHere = false
+      stop()
       clearInterval(timer)
     }
   }, [isLive, isWanted])

@@ -67,6 +67,25 @@ stage.eachSetup(
   },
 )
 
+stage.test('one tap notes that a party was asked to keep up', async ({ page, open, audit, gateway }) => {
+  const { body } = await gateway.request('POST', '/parties', { body: { players: ['Miller'] } })
+  const { party_id } = body.party
+  // the rounds of this stage began before any cart could be given out
+  await page.route('**/pace', async (route) => {
+    const response = await route.fetch()
+    const pace = await response.json()
+    const { notes } = (await gateway.request('GET', `/parties/${party_id}`)).body
+    const last_note = notes.at(-1) ?? null
+    await route.fulfill({ response, json: { ...pace, parties: [{ ...pace.parties[0], party_id, last_note }] } })
+  })
+  await open('/app/#/pace', 'staff')
+  await page.getByRole('button', { name: /^Asked to keep up/ }).click()
+  await page.getByText(/^Asked to keep up \d\d:\d\d/).waitFor()
+  await audit()
+  const { notes } = (await gateway.request('GET', `/parties/${party_id}`)).body
+  assert.deepEqual([notes.length, notes[0].text], [1, 'Asked to keep up'])
+})
+
 stage.eachSetup('an admin writes the ready texts, and all carts on the course receive one', async (scene) => {
   const { page, open, audit, gateway, faults } = scene
   // the page of the admin still asks for access requests when staff have signed in
