@@ -5,7 +5,7 @@ export const TAGS: Tags = {
   rules: [
     {
       name: 'Reports',
-      description: 'Usage, batteries and positions of carts: by month, or on a map.',
+      description: 'Usage, batteries and positions of carts, by month or on a map; summaries of a day or a month.',
       nouns: ['reports'],
     },
     {
@@ -83,7 +83,7 @@ export const TAGS: Tags = {
     {
       name: 'Notifications',
       description: 'Programs and people that receive alerts: webhooks, e-mail, ntfy, Telegram.',
-      nouns: ['webhooks', 'notifiers'],
+      nouns: ['webhooks', 'notifiers', 'mail-reports'],
     },
     {
       name: 'Users',

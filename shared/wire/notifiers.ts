@@ -148,7 +148,7 @@ const mailFields = {
     .string()
     .max(320)
     .refine((to) => EMAIL.test(to), 'must be one e-mail address')
-    .meta({ example: 'manager@club.example' }),
+    .meta({ description: 'E-mail address.', example: 'manager@club.example' }),
   report: z.enum(REPORTS).meta({ description: 'Period of the report.' }),
   at: z
     .string()

@@ -180,13 +180,13 @@ const summaryFields = {
     overdue: count.meta({ description: 'Those with a cart out after the expected end.' }),
   }),
   incidents: z
-    .array(z.object({ kind: z.enum(ALERT_KINDS), count }))
+    .array(z.object({ kind: z.enum(ALERT_KINDS), count: count.meta({ description: 'Number of alerts.' }) }))
     .meta({ description: 'Alerts that were opened then, by kind.' }),
   calls: z.object({
-    help: count,
-    ranger: count,
-    breakdown: count,
-    order: count,
+    help: count.meta({ description: 'Calls for help.' }),
+    ranger: count.meta({ description: 'Calls for a ranger.' }),
+    breakdown: count.meta({ description: 'Calls about a breakdown.' }),
+    order: count.meta({ description: 'Orders.' }),
     median_answer_s: z.number().nullable().meta({
       description: 'Median time until staff acknowledged a call; null without any.',
     }),
@@ -194,7 +194,7 @@ const summaryFields = {
   not_charged: cartList.meta({ description: 'Carts with an alert not_charging.' }),
   low: cartList.meta({ description: 'Carts with an alert low_battery.' }),
   service_due: z
-    .array(z.object({ cart: z.string(), name: z.string() }))
+    .array(z.object({ cart, name: z.string().meta({ description: 'Name of the plan.' }) }))
     .meta({ description: 'Carts with an alert service_due, and the names of its plan.' }),
   not_seen: cartList.meta({ description: 'Carts that reported no position then.' }),
   hours_out: z.number().meta({ description: 'Hours outside of the parking zones, of all carts.', example: 104.5 }),

@@ -9,7 +9,7 @@ import { recallTexts } from '#dashboard/texts/recall.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { useAlertActions } from './acknowledge.ts'
-import { AcknowledgeButton, alertTitle } from './alert-row.tsx'
+import { AcknowledgeButton, alertTitle } from './alert-title.tsx'
 
 /** Bar on every screen while an alert is open: the most urgent alert, and the number of others. */
 export function AlertBar() {

@@ -8,7 +8,7 @@ import { Fault } from '#dashboard/ui/fault.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 import { useAlertActions } from './acknowledge.ts'
-import { alertTitle } from './alert-row.tsx'
+import { alertTitle } from './alert-title.tsx'
 import { detailsInWords } from './details.ts'
 
 const NOTE_MAX = 500

@@ -1,33 +1,18 @@
 import { toneOf } from '#dashboard/live/alert-list.ts'
 import { markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
-import { partyNameOf } from '#dashboard/live/fleet/party-name.ts'
 import { lockDeviceOf } from '#dashboard/live/safe-lock.ts'
-import { alertTexts, ON_MY_WAY } from '#dashboard/texts/alerts.ts'
+import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { formatAge, formatMoment } from '#dashboard/texts/format.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
-import { type AlertActions, useAlertActions } from './acknowledge.ts'
+import { useAlertActions } from './acknowledge.ts'
+import { AcknowledgeButton, alertTitle } from './alert-title.tsx'
 import { detailsInWords } from './details.ts'
 
 export const ALERT_ROW_PX = 92
-
-/** "Cart 74: Outside the course", or "Cart 74 (Miller) calls for help, hole 7" */
-export function alertTitle(
-  { cart, kind, details }: AlertJson,
-  { carts }: { carts: ReadonlyMap<string, Pick<CartJson, 'party'>> },
-): string {
-  const texts = alertTexts()
-  if (cart === null) return `${texts.gateway}: ${texts.kinds[kind]}`
-  const name = partyNameOf(carts.get(cart) ?? { party: null })
-  const named = name === null ? texts.cartNamed(cart) : `${texts.cartNamed(cart)} (${name})`
-  const calls: Partial<Record<string, string>> = texts.calls
-  const call = kind === 'call' ? calls[String(details.call)] : undefined
-  if (call === undefined) return `${named}: ${texts.kinds[kind]}`
-  return `${named} ${call}${typeof details.hole === 'number' ? `, ${texts.hole(details.hole)}` : ''}`
-}
 
 /** Row of an alert; a tap opens it. */
 export function AlertRow({ alert, onOpen }: { alert: AlertJson; onOpen: () => void }) {
@@ -101,27 +86,6 @@ function LockButton({ cart, title }: { cart: CartJson; title: string }) {
     <button type="button" class="button" aria-label={`${lock}: ${title}`} onClick={send}>
       <Icon name="lock" />
       <span>{lock}</span>
-    </button>
-  )
-}
-
-/** Acknowledges an alert with one tap; the driver of a calling cart reads that staff are on their way. */
-export function AcknowledgeButton({ alert, actions }: { alert: AlertJson; actions: AlertActions }) {
-  const { fleet, settings, site } = useDashboard()
-  const texts = alertTexts()
-  const isCall = alert.kind === 'call'
-  const name = isCall ? texts.onMyWay : texts.acknowledge
-  const words = isCall ? { reply: ON_MY_WAY[settings.value?.language ?? site.value.language] } : {}
-  return (
-    <button
-      type="button"
-      class="button"
-      disabled={actions.isSending}
-      aria-label={`${name}: ${alertTitle(alert, fleet)}`}
-      onClick={() => void actions.act('acknowledge', [alert], words)}
-    >
-      <Icon name="check" />
-      <span>{name}</span>
     </button>
   )
 }

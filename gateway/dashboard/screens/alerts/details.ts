@@ -1,11 +1,11 @@
-import { alertTexts } from '#dashboard/texts/alerts.ts'
+import { alertDetailTexts } from '#dashboard/texts/alerts/alert-details.ts'
 import { formatSpan, formatTime, formatVoltage } from '#dashboard/texts/format.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 
 /** Formats the details of an alert, such as "46.4 V at rest, low below 47.5 V"; empty if it has none. */
 export function detailsInWords({ kind, details }: AlertJson, timeZone: string): string {
-  const texts = alertTexts().details
+  const texts = alertDetailTexts()
   if (details.reason === 'removed') return texts.removed
   const volts = numberOf(details.voltage, formatVoltage)
   const time = (name: string) => timeOf(details[name], timeZone)

@@ -20,7 +20,7 @@ async function started(t: TestContext, { isConfirmed = true } = {}) {
   t.after(() => g.stop())
   await ok(g.patch('/site', { name: 'Pine <Hills>', time_zone: 'Europe/Berlin', opening_hours: HOURS }))
   const make = async (body: object): Promise<MailReportJson> => (await ok(g.post('/mail-reports', body), 201)).report
-  const shown = async (): Promise<MailReportJson[]> => ok(g.get('/mail-reports'))
+  const shown = async (): Promise<MailReportJson[]> => ok(g.request('GET', '/mail-reports'))
   const to = (iso: string) => clock.advance(Date.parse(iso) - clock.nowMs())
   /** Lets the gateway evaluate twice. */
   const settle = () => new Promise((resolve) => setTimeout(resolve, 6 * TICK_MS))

@@ -1,0 +1,41 @@
+import { defineTexts } from '../texts.ts'
+
+/** Details in the rows of alerts, which the first load leaves out. */
+export const alertDetailTexts = defineTexts({
+  en: {
+    voltage: (volts: string, threshold: string) => `${volts} resting, low is under ${threshold}`,
+    volts: (volts: string) => `${volts} resting`,
+    zone: (name: string, span: string) => `${name}, ${span}`,
+    heard: (time: string) => `last seen ${time}`,
+    sinceTime: (time: string) => `since ${time}`,
+    closedAt: (time: string) => `closed at ${time}`,
+    pin: (name: string, until: string) => `${name}, locked until ${until}`,
+    clock: (span: string, isAhead: boolean) => `${span} ${isAhead ? 'ahead' : 'behind'}`,
+    disk: (percent: number) => `${percent} % of the disk budget`,
+    contact: (time: string) => `last contact ${time}`,
+    removed: 'cart removed',
+    cancelled: 'withdrawn by the golfer',
+    count: (count: number) => `called ${count} times`,
+    late: 'arrived late',
+    escalated: (time: string) => `not acknowledged by ${time}`,
+    replied: (reply: string) => `Screen: ${reply}`,
+  },
+  de: {
+    voltage: (volts: string, threshold: string) => `${volts} in Ruhe, schwach unter ${threshold}`,
+    volts: (volts: string) => `${volts} in Ruhe`,
+    zone: (name: string, span: string) => `${name}, ${span}`,
+    heard: (time: string) => `zuletzt gesehen ${time}`,
+    sinceTime: (time: string) => `seit ${time}`,
+    closedAt: (time: string) => `Betriebsschluss ${time}`,
+    pin: (name: string, until: string) => `${name}, gesperrt bis ${until}`,
+    clock: (span: string, isAhead: boolean) => `${span} ${isAhead ? 'voraus' : 'zurück'}`,
+    disk: (percent: number) => `${percent} % des erlaubten Platzes`,
+    contact: (time: string) => `letzter Kontakt ${time}`,
+    removed: 'Cart entfernt',
+    cancelled: 'vom Spieler zurückgezogen',
+    count: (count: number) => `${count}-mal gerufen`,
+    late: 'verspätet angekommen',
+    escalated: (time: string) => `bis ${time} nicht bestätigt`,
+    replied: (reply: string) => `Bildschirm: ${reply}`,
+  },
+})
