@@ -87,7 +87,8 @@ export function bytesBodyUpTo(maxBytes: number, types: readonly string[]): Middl
     refuseEncoded(c.req.header('content-encoding'))
     const { buffer } = await readBytes(c.req.raw, maxBytes)
     c.var.requireStillIn?.()
-    Object.assign(c.req.bodyCache, { arrayBuffer: Promise.resolve(buffer) })
+    // Hono would parse a body that is declared as JSON
+    Object.assign(c.req.bodyCache, { arrayBuffer: Promise.resolve(buffer), text: Promise.resolve('{}') })
     await next()
   }
 }

@@ -12,6 +12,7 @@ import { listRoute } from '#shared/http/list-route.ts'
 import { bytesBodyUpTo, jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
+import { readJsonObject } from '#shared/json-body.ts'
 import { idempotencyHeaders } from '#shared/wire/commands.ts'
 import {
   deletedPartySchema,
@@ -223,15 +224,9 @@ export function createPartiesApi({
   return api
 }
 
-/** Throws `invalid_json`, and `invalid_body` for anything but an object with a list of parties. */
+/** Throws `invalid_json`, `too_complex`, and `invalid_body` for anything but an object with a list of parties. */
 function linesOf(bytes: Uint8Array): readonly unknown[] {
-  let sheet: unknown
-  try {
-    sheet = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch {
-    throw new InvalidRequestError('invalid_json', 'the body is not JSON in UTF-8')
-  }
-  const parties: unknown = typeof sheet === 'object' && sheet !== null ? Reflect.get(sheet, 'parties') : undefined
+  const parties: unknown = Reflect.get(readJsonObject(bytes), 'parties')
   if (Array.isArray(parties)) return parties
   throw new InvalidRequestError('invalid_body', 'the body must be {"parties": [...]}')
 }
