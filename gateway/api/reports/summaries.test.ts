@@ -3,7 +3,7 @@ import { before, describe, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
 import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import { box, collection } from '#testing/course/features.ts'
-import { type SentFix, sendTrack } from '#testing/course/sent-track.ts'
+import { sendTrack, trackUntil } from '#testing/course/sent-track.ts'
 import { fails, ok, scene } from '#testing/scene.ts'
 
 // Friday, 20:00 in Berlin
@@ -17,15 +17,7 @@ const feature = (id: string, properties: object, south: number, north: number) =
   geometry: { type: 'Polygon', coordinates: [box(0.09, south, 0.11, north)] },
 })
 
-/** Fixes every 30 s, the last one now. */
-function track(...legs: readonly [lat: number, minutes: number][]): SentFix[] {
-  const fixes: SentFix[] = []
-  let atMs = clock.nowMs() - legs.reduce((sum, [, minutes]) => sum + minutes, 0) * MINUTE_MS
-  for (const [lat, minutes] of legs)
-    for (const untilMs = atMs + minutes * MINUTE_MS; atMs < untilMs; atMs += 30_000)
-      fixes.push({ atMs: atMs + 30_000, lat, long: 0.1, speed: 0 })
-  return fixes
-}
+const track = (...legs: [lat: number, minutes: number][]) => trackUntil(clock.nowMs(), ...legs)
 
 const get = (path: string, key?: string) => ok(g.request('GET', path, key === undefined ? {} : { key }))
 

@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import type { PaceJson, PacePartyJson, RoundJson } from '#shared/wire/rounds.ts'
 import type { CourseDevice } from '#testing/course/course.ts'
 import { box, collection } from '#testing/course/features.ts'
-import { type SentFix, sendTrack } from '#testing/course/sent-track.ts'
+import { type SentFix, sendTrack, trackUntil } from '#testing/course/sent-track.ts'
 import { ok, pluck, scene } from '#testing/scene.ts'
 
 // the night after which the clocks of Berlin are put back
@@ -35,15 +35,7 @@ function zones(numbers: readonly (number | null)[] = [1, 2, 3]) {
 
 const putZones = (body: object) => ok(g.put('/zones', body, { headers: { 'if-match': '*' } }))
 
-/** Builds fixes at these latitudes, each for a number of minutes, every 30 s; the last one is now. */
-function track(...legs: readonly [lat: number, minutes: number][]): SentFix[] {
-  const fixes: SentFix[] = []
-  let atMs = clock.nowMs() - legs.reduce((sum, [, minutes]) => sum + minutes, 0) * MINUTE_MS
-  for (const [lat, minutes] of legs)
-    for (const untilMs = atMs + minutes * MINUTE_MS; atMs < untilMs; atMs += 30_000)
-      fixes.push({ atMs: atMs + 30_000, lat, long: 0.1, speed: 0 })
-  return fixes
-}
+const track = (...legs: [lat: number, minutes: number][]) => trackUntil(clock.nowMs(), ...legs)
 
 const send = (device: CourseDevice, fixes: readonly SentFix[]) => sendTrack(device.client, device.hardwareId, fixes)
 

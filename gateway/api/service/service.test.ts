@@ -134,7 +134,7 @@ describe('an entry', () => {
 
   test('of an unknown cart or plan is 404', async () => {
     const cart = await newCart()
-    await fails(g.post('/service-entries', { cart: 'nobody', what: 'x' }), 404, 'cart_not_found')
+    await fails(g.post('/service-entries', { cart: '99', what: 'x' }), 404, 'cart_not_found')
     await fails(g.post('/service-entries', { cart, what: 'x', plan_id: 'none' }), 404, 'plan_not_found')
   })
 
@@ -178,7 +178,7 @@ describe('a plan', () => {
     const changed = await ok(g.patch(path, { every: { hours: null, days: 90 }, soon_percent: 20 }))
     assert.deepEqual(changed, { ...made, every: { days: 90 }, soon_percent: 20 })
     await fails(g.patch(path, { every: { days: null } }), 400, 'invalid_field')
-    await fails(g.patch(path, { carts: ['nobody'] }), 404, 'cart_not_found')
+    await fails(g.patch(path, { carts: ['99'] }), 404, 'cart_not_found')
     assert.deepEqual(await ok(g.remove(path)), { success: true, deleted: made.plan_id })
     await fails(g.patch(path, {}), 404, 'plan_not_found')
   })
