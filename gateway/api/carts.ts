@@ -141,7 +141,7 @@ export function createCartsApi({
         serviceBook.endOfService(cart, ended, { user_id: userId, name }),
       )
       carts.touch(key)
-      serviceBook.changed()
+      if (meter !== undefined || patch.kind !== undefined || patch.out_of_service !== undefined) serviceBook.changed()
       return c.json(shownTo(caller, visibleCarts.shown(visibleCarts.require(caller, key))), 200)
     },
   )

@@ -118,6 +118,19 @@ test('a mail is tried for a day, then given up; the next day is sent', async (t)
   await eventually(async () => (await shown())[0]?.last_error === null, 'no error')
 })
 
+test('a report that is deleted while its mail is tried is not sent', async (t) => {
+  const { g, clock, mailbox, make, shown, to, settle } = await started(t)
+  mailbox.refusal = 'quota exceeded'
+  const { report_id: id } = await make({ to: 'boss@club.example', report: 'day' })
+  to('2026-05-02T04:00:00Z')
+  await eventually(async () => (await shown())[0]?.last_error !== null, 'the error')
+  await ok(g.request('DELETE', `/mail-reports/${id}`))
+  mailbox.refusal = null
+  clock.advance(HOUR_MS)
+  await settle()
+  assert.equal(mailbox.mails.length, 0)
+})
+
 test('nothing is sent while the clock is not confirmed; then what is due, late', async (t) => {
   const { mailbox, make, to, settle, subjects, confirm } = await started(t, { isConfirmed: false })
   await make({ to: 'boss@club.example', report: 'day' })

@@ -140,7 +140,10 @@ export class MailReports implements Component {
   delete(reportId: string): Promise<void> {
     return this.#turns.take(async () => {
       this.#require(reportId)
-      await this.#deps.store.write('deleteMailReport', { reportId }, () => this.#byId.delete(reportId))
+      await this.#deps.store.write('deleteMailReport', { reportId }, () => {
+        this.#byId.delete(reportId)
+        this.#attempts.delete(reportId)
+      })
     })
   }
 
@@ -205,12 +208,15 @@ export class MailReports implements Component {
     }
   }
 
-  /** Returns false if there is nothing to send: the course was closed, and no cart was out. */
+  /** Returns false if nothing was sent: the course was closed and no cart was out, or the report was deleted. */
   async #send(row: MailReportRow, { period, dueMs, testId }: Job, nowMs: number): Promise<boolean> {
     const { summaries, carts, site, mailer } = this.#deps
     const scope = { carts: carts.allNow(), siteKinds: ALERT_KINDS.filter(isSiteKind) }
     const summary = await summaries.of(period, scope, { owner: OWNER, signal: this.#stopping.signal })
     if (testId === null && row.report === 'day' && summary.carts.used === 0 && !this.#isOpenOn(period)) return false
+    // the address may have been changed or erased meanwhile
+    const recipient = this.#byId.get(row.reportId)?.recipient
+    if (recipient === undefined) return false
     const { settings } = site
     const mail = reportMail(summary, {
       period,
@@ -220,7 +226,7 @@ export class MailReports implements Component {
     })
     const id = testId ?? `${row.reportId}-${period}`
     const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(MAIL_MS)])
-    await mailer.send({ to: row.recipient, id, signal, ...mail })
+    await mailer.send({ to: recipient, id, signal, ...mail })
     return true
   }
 
